@@ -1,0 +1,1 @@
+//! Cutting text to a limit (placeholder).

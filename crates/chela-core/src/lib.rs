@@ -1,0 +1,22 @@
+//! The words every part of Chela shares.
+//!
+//! Ids and session keys, where text comes from and how far it is trusted, what it costs in
+//! tokens, how it is cut and cleaned, and the [`Host`] that stands for the machine. No IO and
+//! no async: everything here is a value or a pure function.
+
+mod agent_id;
+mod hash;
+mod host;
+mod origin;
+mod session_key;
+
+pub mod cut;
+pub mod sanitize;
+pub mod suggest;
+pub mod tokens;
+
+pub use agent_id::{AgentId, AgentIdError};
+pub use hash::ContentHash;
+pub use host::{Clock, Entropy, FixedClock, FixedEntropy, Host, HostEnv, MachineFacts, vars};
+pub use origin::{Audience, Origin, Trust, Zone};
+pub use session_key::{ChatType, Conversation, SessionForm, SessionKey, SessionKeyError, SessionKind};

@@ -29,11 +29,17 @@ pub struct Removed {
     pub tags: usize,
     pub bidi: usize,
     pub zero_width: usize,
+    pub control: usize,
+    pub selectors: usize,
+    /// Whether the text began with a byte order mark; that alone is no finding.
+    pub byte_order_mark: bool,
+    /// The first lines, from 1, in which something was found; at most eight.
+    pub first_lines: Vec<u32>,
 }
 
 impl Removed {
     pub fn total(&self) -> usize {
-        self.tags + self.bidi + self.zero_width
+        self.tags + self.bidi + self.zero_width + self.control + self.selectors
     }
 }
 

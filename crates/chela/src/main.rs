@@ -1,1 +1,60 @@
-fn main() {}
+//! The `chela` command: glue between what was typed and the crates that do the work.
+
+mod cli;
+mod cmd;
+mod fail;
+mod machine;
+mod screen;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::Cli;
+use crate::fail::{Exit, Fail};
+use crate::screen::{Paint, Screen};
+
+fn main() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    if asks_for_version(&args) {
+        // Answered before anything is set up: scripts ask often.
+        let _ = writeln!(std::io::stdout(), "chela {}", env!("CARGO_PKG_VERSION"));
+        return ExitCode::SUCCESS;
+    }
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let host = machine::host(cli.profile.as_deref());
+    let mut screen = Screen::stdout(&host, cli.color);
+    let outcome = cmd::run(&host, &mut screen, cli.command)
+        .and_then(|exit| screen.flush().map(|()| exit).map_err(Fail::from));
+    match outcome {
+        Ok(exit) => ExitCode::from(Exit::code(exit)),
+        Err(fail) => {
+            let _ = screen.flush();
+            complain(&fail, screen.paint);
+            ExitCode::from(fail.code)
+        }
+    }
+}
+
+fn asks_for_version(args: &[OsString]) -> bool {
+    matches!(args, [_, only] if only == "--version" || only == "-V")
+}
+
+fn complain(fail: &Fail, paint: Paint) {
+    if fail.silent {
+        return;
+    }
+    let mut stderr = std::io::stderr().lock();
+    let _ = writeln!(stderr, "{} {}", paint.bad("error:"), fail.message);
+    if let Some(hint) = &fail.hint {
+        let _ = writeln!(stderr, "{} {hint}", paint.accent("  try:"));
+    }
+}

@@ -1,0 +1,76 @@
+//! Every error a person can meet, as a message, a hint and an exit code.
+
+use std::io;
+
+/// What a command ends with when nothing went wrong on the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Done.
+    Fine,
+    /// Done, and what was looked for is wrong: findings, drift, differences.
+    Findings,
+    /// The config has errors.
+    BadConfig,
+}
+
+impl Exit {
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Fine => 0,
+            Self::Findings => 1,
+            Self::BadConfig => CONFIG_CODE,
+        }
+    }
+}
+
+/// `EX_CONFIG` of sysexits: the config is at fault.
+const CONFIG_CODE: u8 = 78;
+const USAGE_CODE: u8 = 2;
+const FAILURE_CODE: u8 = 1;
+
+/// Why a command could not do what was asked.
+#[derive(Debug)]
+pub struct Fail {
+    pub message: String,
+    pub hint: Option<String>,
+    pub code: u8,
+    /// The reader went away (`chela … | head`): nothing is said.
+    pub silent: bool,
+}
+
+impl Fail {
+    /// Something went wrong while doing it.
+    pub fn new(message: impl std::fmt::Display) -> Self {
+        Self { message: message.to_string(), hint: None, code: FAILURE_CODE, silent: false }
+    }
+
+    /// What was typed cannot be meant.
+    pub fn usage(message: impl std::fmt::Display) -> Self {
+        Self { code: USAGE_CODE, ..Self::new(message) }
+    }
+
+    /// The config is at fault.
+    pub fn config(message: impl std::fmt::Display) -> Self {
+        Self { code: CONFIG_CODE, ..Self::new(message) }
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: impl std::fmt::Display) -> Self {
+        self.hint = Some(hint.to_string());
+        self
+    }
+}
+
+impl From<io::Error> for Fail {
+    /// Only writing to the screen gives a bare IO error; everything else names its file.
+    fn from(error: io::Error) -> Self {
+        let silent = error.kind() == io::ErrorKind::BrokenPipe;
+        Self { silent, ..Self::new(format!("cannot write the output: {error}")) }
+    }
+}
+
+impl From<serde_json::Error> for Fail {
+    fn from(error: serde_json::Error) -> Self {
+        Self::from(io::Error::from(error))
+    }
+}

@@ -1,1 +1,7 @@
-//! placeholder
+//! One turn: assemble, call, act, record.
+//!
+//! Here the domain crates meet, and nowhere else. So far it assembles: config view, workspace
+//! files and runtime facts become the prompt, and every question about that prompt - what is in
+//! it, what it costs, why, what changed - is answered from the same spans.
+
+pub mod lint;

@@ -4,6 +4,7 @@ mod cli;
 mod cmd;
 mod fail;
 mod machine;
+mod picture;
 mod screen;
 
 use std::ffi::OsString;

@@ -49,7 +49,13 @@ impl std::fmt::Display for Diagnostic {
     /// `chela.json:3:5: agents.lst: unknown key (did you mean `agents.list`?)`
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if let Some(place) = &self.place {
-            write!(f, "{}:{}:{}: ", place.file.display(), place.line, place.column)?;
+            write!(
+                f,
+                "{}:{}:{}: ",
+                place.file.display(),
+                place.line,
+                place.column
+            )?;
         }
         if !self.path.is_root() {
             write!(f, "{}: ", self.path)?;

@@ -12,7 +12,9 @@ pub enum Segment {
 
 /// Why a string is no path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{path}` is not a config path ({why} at character {at}); write it like `agents.list[0].model` or `models[\"a/b\"]`")]
+#[error(
+    "`{path}` is not a config path ({why} at character {at}); write it like `agents.list[0].model` or `models[\"a/b\"]`"
+)]
 pub struct KeyPathError {
     path: String,
     why: &'static str,
@@ -27,20 +29,27 @@ impl KeyPath {
     /// Reads the dotted form. Keys with dots or brackets are quoted: `a["b.c"]`. A number after
     /// a dot is taken as a key; an index is written in brackets.
     pub fn parse(text: &str) -> Result<Self, KeyPathError> {
-        let fail = |why, at| KeyPathError { path: text.to_owned(), why, at };
+        let fail = |why, at| KeyPathError {
+            path: text.to_owned(),
+            why,
+            at,
+        };
         let mut segments = Vec::new();
         let mut rest = text.trim();
         let total = rest.len();
         while !rest.is_empty() {
             let at = total - rest.len();
             if let Some(inner) = rest.strip_prefix('[') {
-                let (segment, tail) = parse_bracket(inner).ok_or_else(|| fail("unfinished bracket", at))?;
+                let (segment, tail) =
+                    parse_bracket(inner).ok_or_else(|| fail("unfinished bracket", at))?;
                 segments.push(segment);
                 rest = tail;
                 continue;
             }
             if !segments.is_empty() {
-                rest = rest.strip_prefix('.').ok_or_else(|| fail("expected a dot", at))?;
+                rest = rest
+                    .strip_prefix('.')
+                    .ok_or_else(|| fail("expected a dot", at))?;
             }
             let end = rest.find(['.', '[']).unwrap_or(rest.len());
             if end == 0 {
@@ -120,7 +129,11 @@ impl std::fmt::Display for KeyPath {
                     write!(f, "{dot}{key}")?;
                 }
                 Segment::Key(key) => {
-                    write!(f, "[\"{}\"]", key.replace('\\', "\\\\").replace('"', "\\\""))?;
+                    write!(
+                        f,
+                        "[\"{}\"]",
+                        key.replace('\\', "\\\\").replace('"', "\\\"")
+                    )?;
                 }
             }
         }
@@ -146,7 +159,13 @@ mod tests {
 
     #[test]
     fn paths_read_and_print() {
-        for text in ["", "agents", "agents.list[0].model", "models[\"a.b/c\"].alias", "x[3][4]"] {
+        for text in [
+            "",
+            "agents",
+            "agents.list[0].model",
+            "models[\"a.b/c\"].alias",
+            "x[3][4]",
+        ] {
             assert_eq!(KeyPath::parse(text).unwrap().to_string(), text);
         }
         let path = KeyPath::parse("m['it\\'s'].n").unwrap();

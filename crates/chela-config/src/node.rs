@@ -45,7 +45,11 @@ pub struct Member {
 
 impl Node {
     pub fn new(kind: Kind, at: At) -> Self {
-        Self { kind, at, vars: Vec::new() }
+        Self {
+            kind,
+            at,
+            vars: Vec::new(),
+        }
     }
 
     pub fn empty_object() -> Self {
@@ -148,9 +152,14 @@ impl Node {
 
     /// The value at a path, if every step of it exists.
     pub fn at_path(&self, path: &KeyPath) -> Option<&Node> {
-        path.segments().iter().try_fold(self, |node, segment| match segment {
-            Segment::Key(key) => node.get(key),
-            Segment::Index(index) => node.items().get(*index),
-        })
+        path.segments().iter().try_fold(self, Self::step)
+    }
+
+    /// The value one step further in.
+    pub fn step(&self, segment: &Segment) -> Option<&Node> {
+        match segment {
+            Segment::Key(key) => self.get(key),
+            Segment::Index(index) => self.items().get(*index),
+        }
     }
 }

@@ -1,0 +1,274 @@
+//! Everything the config is made of: the file, what it includes, and the environment.
+//!
+//! [`gather`] reads the config file, puts included files in place, reads the `.env` files and
+//! fills in `${VAR}`. It never fails: whatever is wrong becomes a [`Diagnostic`] with a place,
+//! and a file that cannot be used leaves an empty config behind. Messages name files, keys and
+//! variables, never values.
+
+mod dotenv;
+mod include;
+mod read;
+mod substitute;
+
+pub(crate) use read::{ReadProblem, read_text};
+
+use std::path::{Path, PathBuf};
+
+use chela_core::{Host, HostEnv};
+use serde_json::Value;
+
+use crate::diagnostic::{Diagnostic, Place, Severity};
+use crate::key_path::KeyPath;
+use crate::node::{At, FileId, Kind, Member, Node};
+use crate::text::{self, LineIndex};
+
+/// The config as written by the operator, put together from all its files.
+#[derive(Debug, Clone)]
+pub struct Gathered {
+    /// Always an object; empty when the file is missing or unusable.
+    pub root: Node,
+    /// The config file first, then what it includes, in the order read.
+    pub files: Vec<LoadedFile>,
+    pub diagnostics: Vec<Diagnostic>,
+    /// The environment with what the `.env` files add to it.
+    pub env: HostEnv,
+    pub main: MainFile,
+}
+
+/// What was found at the path of the config file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MainFile {
+    /// Nothing: a fresh machine.
+    Missing,
+    Read,
+    /// Something that cannot be read as a config; the diagnostics say why.
+    Unusable,
+}
+
+/// A file that took part.
+#[derive(Debug, Clone)]
+pub struct LoadedFile {
+    pub path: PathBuf,
+    pub source: String,
+    pub lines: LineIndex,
+}
+
+impl LoadedFile {
+    fn new(path: PathBuf, source: String) -> Self {
+        let lines = LineIndex::new(&source);
+        Self {
+            path,
+            source,
+            lines,
+        }
+    }
+
+    /// The place of a byte offset.
+    pub fn place(&self, offset: usize) -> Place {
+        let (line, column) = self.lines.position(&self.source, offset);
+        Place {
+            file: self.path.clone(),
+            line,
+            column,
+        }
+    }
+}
+
+/// Reads the config of this machine.
+pub fn gather(host: &Host) -> Gathered {
+    let path = host.config_file();
+    match read_text(&path) {
+        Ok(source) => gather_text(host, &source),
+        Err(ReadProblem::Missing) => {
+            let mut gathered = Gathered::start(host);
+            gathered.main = MainFile::Missing;
+            gathered
+        }
+        Err(problem) => {
+            let mut gathered = Gathered::start(host);
+            gathered.main = MainFile::Unusable;
+            let (line, column) = match problem {
+                ReadProblem::NotUtf8 { line, column } => (line, column),
+                _ => (1, 1),
+            };
+            let place = Place {
+                file: path.clone(),
+                line,
+                column,
+            };
+            gathered
+                .diagnostics
+                .push(problem.to_diagnostic("the config", &path, Some(place)));
+            gathered
+        }
+    }
+}
+
+/// The config as it would be if the config file held this text; for checking an edit before it
+/// is written.
+pub fn gather_text(host: &Host, source: &str) -> Gathered {
+    let mut gathered = Gathered::start(host);
+    let file = LoadedFile::new(host.config_file(), source.to_owned());
+    if let Some(root) = gathered.add(file) {
+        gathered.root = include::resolve(host, &mut gathered, root);
+        gathered.expect_object();
+        gathered.substitute();
+    }
+    gathered
+}
+
+/// A config that is already one piece and lies at `pick` inside a text, such as the copy of the
+/// last good one: places point into that text, nothing is included.
+pub(crate) fn gather_piece(host: &Host, path: PathBuf, source: String, pick: &str) -> Gathered {
+    let mut gathered = Gathered::start(host);
+    if let Some(mut whole) = gathered.add(LoadedFile::new(path, source)) {
+        gathered.root = match whole.get_mut(pick) {
+            Some(piece) => std::mem::replace(piece, Node::empty_object()),
+            None => Node::empty_object(),
+        };
+        gathered.expect_object();
+        gathered.substitute();
+    }
+    gathered
+}
+
+impl Gathered {
+    fn start(host: &Host) -> Self {
+        let mut diagnostics = Vec::new();
+        let env = dotenv::effective_env(host, &mut diagnostics);
+        Self {
+            root: Node::empty_object(),
+            files: Vec::new(),
+            diagnostics,
+            env,
+            main: MainFile::Read,
+        }
+    }
+
+    /// Where something was written, as people count.
+    pub fn place(&self, at: At) -> Option<Place> {
+        Some(
+            self.files
+                .get(usize::from(at.file.0))?
+                .place(at.start as usize),
+        )
+    }
+
+    /// The file a value was written in; for a path that does not exist, the file of the
+    /// innermost value that does.
+    pub fn owner(&self, path: &KeyPath) -> Option<&Path> {
+        let mut node = &self.root;
+        for segment in path.segments() {
+            match node.step(segment) {
+                Some(inner) => node = inner,
+                None => break,
+            }
+        }
+        self.files
+            .get(usize::from(node.at.file.0))
+            .map(|file| file.path.as_path())
+    }
+
+    /// The included file a value comes from; none when the config file itself has it, or nobody.
+    /// Such a value cannot be changed by editing the config file.
+    pub fn included_from(&self, path: &KeyPath) -> Option<&Path> {
+        let node = self.root.at_path(path)?;
+        if node.at.file == FileId(0) {
+            return None;
+        }
+        self.files
+            .get(usize::from(node.at.file.0))
+            .map(|file| file.path.as_path())
+    }
+
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics
+            .iter()
+            .any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+
+    /// The whole config in one piece, includes in place, but with `${VAR}` as written: what can
+    /// be kept on disk without copying secrets out of the environment.
+    pub fn unsubstituted(&self) -> Value {
+        self.as_written(&self.root)
+    }
+
+    fn as_written(&self, node: &Node) -> Value {
+        match &node.kind {
+            Kind::String(text) if node.vars.is_empty() && !text.contains("${") => {
+                Value::String(text.clone())
+            }
+            Kind::String(text) => {
+                let file = self.files.get(usize::from(node.at.file.0));
+                let span = node.at.start as usize..node.at.end as usize;
+                let literal = file.and_then(|file| file.source.get(span));
+                let written = literal.and_then(|literal| text::parse(literal, FileId(0)).root);
+                match written.map(|node| node.kind) {
+                    Some(Kind::String(written)) => Value::String(written),
+                    _ => Value::String(text.clone()),
+                }
+            }
+            Kind::Array(items) => items.iter().map(|item| self.as_written(item)).collect(),
+            Kind::Object(members) => members
+                .iter()
+                .map(|Member { key, value, .. }| (key.clone(), self.as_written(value)))
+                .collect(),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) => node.to_json(),
+        }
+    }
+
+    /// Takes a file in: its root if it can be read, its problems in any case.
+    fn add(&mut self, file: LoadedFile) -> Option<Node> {
+        let id = FileId(u16::try_from(self.files.len()).unwrap_or(u16::MAX));
+        let parsed = text::parse(&file.source, id);
+        let problems = parsed.problems.iter();
+        self.diagnostics.extend(
+            problems.map(|problem| problem.to_diagnostic(&file.path, &file.source, &file.lines)),
+        );
+        self.files.push(file);
+        if parsed.root.is_none() && id == FileId(0) {
+            self.main = MainFile::Unusable;
+        }
+        parsed.root
+    }
+
+    fn expect_object(&mut self) {
+        if matches!(self.root.kind, Kind::Object(_)) {
+            return;
+        }
+        self.main = MainFile::Unusable;
+        let root = std::mem::replace(&mut self.root, Node::empty_object());
+        self.diagnostics.push(Diagnostic {
+            severity: Severity::Error,
+            code: "not-an-object",
+            path: KeyPath::root(),
+            place: self.place(root.at),
+            message: format!(
+                "the config is {}, and has to be an object",
+                root.type_name()
+            ),
+            hint: Some("the whole config is one `{ … }`".to_owned()),
+        });
+    }
+
+    fn substitute(&mut self) {
+        let mut root = std::mem::replace(&mut self.root, Node::empty_object());
+        let missing = substitute::fill_in(&mut root, &self.env);
+        for substitute::MissingVar { name, path, at } in missing {
+            self.diagnostics.push(Diagnostic {
+                severity: Severity::Warning,
+                code: "missing-variable",
+                path,
+                place: self.place(at),
+                message: format!("the variable {name} is not set, so `${{{name}}}` stays as it is"),
+                hint: Some(format!(
+                    "set {name} in the environment or in a .env file, or write `$${{{name}}}` to mean the text itself"
+                )),
+            });
+        }
+        self.root = root;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,242 @@
+//! `.env` files: they add to the environment and never override it.
+
+use std::path::{Path, PathBuf};
+
+use chela_core::{Host, HostEnv};
+
+use super::read::{ReadProblem, read_text};
+use crate::diagnostic::{Diagnostic, Place, Severity};
+use crate::key_path::KeyPath;
+
+/// Names a `.env` in the current folder may not set: that folder can be anybody's download, and
+/// these decide which programs run and which files are trusted.
+const RESERVED: [&str; 8] = [
+    "BASH_ENV",
+    "ENV",
+    "GIT_SSH_COMMAND",
+    "IFS",
+    "NODE_OPTIONS",
+    "PATH",
+    "PYTHONPATH",
+    "SHELLOPTS",
+];
+const RESERVED_PREFIXES: [&str; 3] = ["CHELA_", "DYLD_", "LD_"];
+
+/// The environment of the host, then `.env` of the current folder, then `.env` of the state
+/// folder; whoever sets a name first keeps it.
+pub(crate) fn effective_env(host: &Host, diagnostics: &mut Vec<Diagnostic>) -> HostEnv {
+    let mut env = host.env.clone();
+    let own = host.state_dir().join(".env");
+    let here = host.cwd.join(".env");
+    if here != own {
+        add_file(&here, Whose::Anybodys, &mut env, diagnostics);
+    }
+    add_file(&own, Whose::Operators, &mut env, diagnostics);
+    env
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    Operators,
+    Anybodys,
+}
+
+fn add_file(path: &Path, whose: Whose, env: &mut HostEnv, diagnostics: &mut Vec<Diagnostic>) {
+    let source = match read_text(path) {
+        Ok(source) => source,
+        // A folder named .env is a Python environment, and nobody's mistake.
+        Err(ReadProblem::Missing | ReadProblem::Directory) => return,
+        Err(problem) => {
+            let mut diagnostic = problem.to_diagnostic("the environment file", path, None);
+            diagnostic.severity = Severity::Warning;
+            diagnostic.code = "env-file";
+            diagnostics.push(diagnostic);
+            return;
+        }
+    };
+    let mut warn = |line: usize, message: String, hint: &str| {
+        diagnostics.push(Diagnostic {
+            severity: Severity::Warning,
+            code: "env-file",
+            path: KeyPath::root(),
+            place: Some(Place {
+                file: PathBuf::from(path),
+                line: u32::try_from(line).unwrap_or(u32::MAX),
+                column: 1,
+            }),
+            message,
+            hint: Some(hint.to_owned()),
+        });
+    };
+    for (line, entry) in entries(&source) {
+        match entry {
+            Ok((name, _)) if whose == Whose::Anybodys && is_reserved(&name) => warn(
+                line,
+                format!("{name} is ignored here: a .env in the current folder may not set it"),
+                "set it in the environment, or in .env of the state folder",
+            ),
+            Ok((name, value)) => {
+                env.entry(name).or_insert(value);
+            }
+            Err(why) => warn(
+                line,
+                format!("this line is skipped: {why}"),
+                "write NAME=value",
+            ),
+        }
+    }
+}
+
+fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name)
+        || RESERVED_PREFIXES
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+}
+
+type Entry = Result<(String, String), &'static str>;
+
+/// The assignments of a `.env` text with their line numbers. Quoted values may span lines.
+fn entries(source: &str) -> Vec<(usize, Entry)> {
+    let mut rest = source.trim_start_matches('\u{feff}');
+    let mut line = 1;
+    let mut found = Vec::new();
+    while !rest.is_empty() {
+        let text = rest.lines().next().unwrap_or_default();
+        let trimmed = text.trim_start();
+        if trimmed.is_empty() || trimmed.starts_with('#') {
+            rest = after_line(rest);
+            line += 1;
+            continue;
+        }
+        let (entry, tail) = assignment(rest);
+        let read = rest.len() - tail.len();
+        found.push((line, entry));
+        line += rest[..read].matches('\n').count();
+        rest = tail;
+    }
+    found
+}
+
+/// One `NAME=value` and what follows its line.
+fn assignment(text: &str) -> (Entry, &str) {
+    let skip = |why| (Err(why), after_line(text));
+    let first_line = text.lines().next().unwrap_or_default();
+    let Some(equals) = first_line.find('=') else {
+        return skip("it has no `=`");
+    };
+    let name = first_line[..equals].trim();
+    let name = name
+        .strip_prefix("export")
+        .filter(|rest| rest.starts_with([' ', '\t']))
+        .unwrap_or(name)
+        .trim();
+    if !is_name(name) {
+        return skip("what stands before `=` is no variable name");
+    }
+    let value = text[equals + 1..].trim_start_matches([' ', '\t']);
+    match value.chars().next() {
+        Some(quote @ ('"' | '\'')) => match quoted(&value[1..], quote) {
+            Some((said, tail)) => (Ok((name.to_owned(), said)), after_line(tail)),
+            None => skip("its quote is never closed"),
+        },
+        _ => {
+            let value = first_line[equals + 1..].trim();
+            (
+                Ok((name.to_owned(), without_comment(value).to_owned())),
+                after_line(text),
+            )
+        }
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// What stands up to the closing quote, and what follows it. Double quotes know `\n`, `\t`,
+/// `\"` and `\\`; single quotes know nothing.
+fn quoted(text: &str, quote: char) -> Option<(String, &str)> {
+    let mut said = String::new();
+    let mut chars = text.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            c if c == quote => return Some((said, &text[at + 1..])),
+            '\\' if quote == '"' => match chars.next()?.1 {
+                'n' => said.push('\n'),
+                'r' => said.push('\r'),
+                't' => said.push('\t'),
+                c @ ('"' | '\\' | '$') => said.push(c),
+                c => said.extend(['\\', c]),
+            },
+            c => said.push(c),
+        }
+    }
+    None
+}
+
+/// A value without quotes ends where a comment starts.
+fn without_comment(value: &str) -> &str {
+    if value.starts_with('#') {
+        return "";
+    }
+    let cut = value
+        .match_indices('#')
+        .find(|(at, _)| value[..*at].ends_with([' ', '\t']));
+    cut.map_or(value, |(at, _)| value[..at].trim_end())
+}
+
+fn after_line(text: &str) -> &str {
+    text.split_once('\n').map_or("", |(_, rest)| rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::entries;
+
+    #[test]
+    fn common_shapes_are_read() {
+        let source = "\u{feff}# top\nA=1\r\n export B = two words # note\n\nC='it is #1' # x\nD=\"a\\n\\\"b\\\"\"\n\
+                      E=\nF=a#b\nG=\"two\nlines\"\nH=last";
+        let read: Vec<_> = entries(source)
+            .into_iter()
+            .map(|(line, entry)| (line, entry.unwrap()))
+            .collect();
+        let expected = [
+            (2, "A", "1"),
+            (3, "B", "two words"),
+            (5, "C", "it is #1"),
+            (6, "D", "a\n\"b\""),
+            (7, "E", ""),
+            (8, "F", "a#b"),
+            (9, "G", "two\nlines"),
+            (11, "H", "last"),
+        ];
+        assert_eq!(
+            read,
+            expected.map(|(line, name, value)| (line, (name.into(), value.into())))
+        );
+    }
+
+    #[test]
+    fn broken_lines_are_named_without_their_content() {
+        let read = entries("secret words\n1A=x\nA B=x\nC=\"open\nD=fine\n");
+        let lines: Vec<_> = read
+            .iter()
+            .map(|(line, entry)| (*line, entry.is_ok()))
+            .collect();
+        assert_eq!(
+            lines,
+            [(1, false), (2, false), (3, false), (4, false), (5, true)]
+        );
+        for (_, entry) in read {
+            if let Err(why) = entry {
+                assert!(!why.contains("secret") && !why.contains("open\n"), "{why}");
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! `${VAR}` in string values.
+
+use chela_core::HostEnv;
+
+use crate::key_path::{KeyPath, Segment};
+use crate::node::{At, Kind, Node};
+
+/// A variable that is named in the config and not set, or empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MissingVar {
+    pub(crate) name: String,
+    pub(crate) path: KeyPath,
+    pub(crate) at: At,
+}
+
+/// Fills in the variables, notes their names in the nodes, and tells which were missing.
+pub(crate) fn fill_in(root: &mut Node, env: &HostEnv) -> Vec<MissingVar> {
+    let mut missing = Vec::new();
+    visit(root, None, &mut |node, trail| {
+        let Kind::String(text) = &node.kind else {
+            return;
+        };
+        if !text.contains("${") {
+            return;
+        }
+        let filled = fill(text, env);
+        for name in filled.missing {
+            missing.push(MissingVar {
+                name,
+                path: trail_path(trail),
+                at: node.at,
+            });
+        }
+        node.kind = Kind::String(filled.text);
+        node.vars = filled.used;
+    });
+    missing
+}
+
+/// The way from the root to a node, kept on the stack: most nodes never need it as a path.
+struct Trail<'a> {
+    outer: Option<&'a Trail<'a>>,
+    step: Step<'a>,
+}
+
+enum Step<'a> {
+    Key(&'a str),
+    Index(usize),
+}
+
+fn visit(
+    node: &mut Node,
+    trail: Option<&Trail<'_>>,
+    each: &mut impl FnMut(&mut Node, Option<&Trail<'_>>),
+) {
+    match &mut node.kind {
+        Kind::Object(members) => {
+            for member in members {
+                let inner = Trail {
+                    outer: trail,
+                    step: Step::Key(&member.key),
+                };
+                visit(&mut member.value, Some(&inner), each);
+            }
+        }
+        Kind::Array(items) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                visit(
+                    item,
+                    Some(&Trail {
+                        outer: trail,
+                        step: Step::Index(index),
+                    }),
+                    each,
+                );
+            }
+        }
+        _ => each(node, trail),
+    }
+}
+
+fn trail_path(trail: Option<&Trail<'_>>) -> KeyPath {
+    match trail {
+        None => KeyPath::root(),
+        Some(Trail { outer, step }) => trail_path(*outer).with(match step {
+            Step::Key(key) => Segment::Key((*key).to_owned()),
+            Step::Index(index) => Segment::Index(*index),
+        }),
+    }
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Filled {
+    text: String,
+    used: Vec<String>,
+    missing: Vec<String>,
+}
+
+fn fill(text: &str, env: &HostEnv) -> Filled {
+    let mut filled = Filled::default();
+    let mut rest = text;
+    while let Some(dollar) = rest.find('$') {
+        filled.text.push_str(&rest[..dollar]);
+        rest = &rest[dollar..];
+        if let Some(name) = rest.strip_prefix('$').and_then(reference) {
+            // `$${NAME}` is how one writes `${NAME}`.
+            filled.text.push_str(&rest[1..name.len() + 4]);
+            rest = &rest[name.len() + 4..];
+            continue;
+        }
+        let Some(name) = reference(rest) else {
+            filled.text.push('$');
+            rest = &rest[1..];
+            continue;
+        };
+        match env.get(name).filter(|value| !value.is_empty()) {
+            Some(value) => {
+                filled.text.push_str(value);
+                push_new(&mut filled.used, name);
+            }
+            None => {
+                filled.text.push_str(&rest[..name.len() + 3]);
+                push_new(&mut filled.missing, name);
+            }
+        }
+        rest = &rest[name.len() + 3..];
+    }
+    filled.text.push_str(rest);
+    filled
+}
+
+/// The name in a `${NAME}` at the start of the text. Looks no further than the name goes.
+fn reference(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("${")?;
+    let belongs = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    let length = rest.bytes().take_while(|byte| belongs(*byte)).count();
+    let named = length > 0 && !rest.as_bytes()[0].is_ascii_digit();
+    (named && rest[length..].starts_with('}')).then(|| &rest[..length])
+}
+
+fn push_new(names: &mut Vec<String>, name: &str) {
+    if !names.iter().any(|known| known == name) {
+        names.push(name.to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Filled, fill};
+    use chela_core::HostEnv;
+
+    #[test]
+    fn variables_are_filled_in_once_and_only_where_meant() {
+        let env: HostEnv = [("A", "x"), ("B_2", "${A}"), ("EMPTY", "")]
+            .map(|(k, v)| (k.into(), v.into()))
+            .into();
+        let text = |text| fill(text, &env).text;
+        assert_eq!(text("${A}-${A}"), "x-x");
+        assert_eq!(text("${B_2}"), "${A}", "values are not looked into again");
+        assert_eq!(
+            text("$${A} $A ${a} ${} ${A $ $$"),
+            "${A} $A ${a} ${} ${A $ $$"
+        );
+        assert_eq!(text("$$${A}"), "$${A}");
+        assert_eq!(text("é${A}é"), "éxé");
+        assert_eq!(
+            fill("${EMPTY}${GONE}${A}${GONE}", &env),
+            Filled {
+                text: "${EMPTY}${GONE}x${GONE}".into(),
+                used: vec!["A".into()],
+                missing: vec!["EMPTY".into(), "GONE".into()],
+            }
+        );
+    }
+}

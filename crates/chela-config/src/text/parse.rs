@@ -1,0 +1,548 @@
+//! The reader: one pass, bounded depth, places for everything.
+
+use std::collections::HashMap;
+
+use super::literal::{self, LiteralError};
+use super::scan::{self, TriviaKind, Unclosed};
+use super::{MAX_BYTES, MAX_DEPTH, Parsed, SyntaxProblem};
+use crate::diagnostic::Severity;
+use crate::node::{At, FileId, Kind, Member, Node};
+
+/// What becomes of a key that stands twice in one object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Duplicates {
+    /// The last one counts and the others are dropped, with a warning.
+    LastCounts,
+    /// All stay, for an editor that has to see what is written.
+    Keep,
+}
+
+/// More problems than this help nobody.
+const MAX_PROBLEMS: usize = 20;
+
+#[derive(Debug)]
+pub struct Parser<'s> {
+    text: &'s str,
+    pos: usize,
+    depth: usize,
+    file: FileId,
+    duplicates: Duplicates,
+    problems: Vec<SyntaxProblem>,
+}
+
+/// Reading cannot go on; the problem has been noted.
+#[derive(Debug)]
+struct Stop;
+
+type Step<T> = Result<T, Stop>;
+
+/// What is being read, for the wording of problems.
+#[derive(Debug, Clone, Copy)]
+enum Inside<'a> {
+    Document,
+    Member(&'a str),
+    List,
+}
+
+impl std::fmt::Display for Inside<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Document => f.write_str("the config"),
+            Self::Member(key) => write!(f, "`{key}`"),
+            Self::List => f.write_str("the list"),
+        }
+    }
+}
+
+impl<'s> Parser<'s> {
+    pub fn new(text: &'s str, file: FileId, duplicates: Duplicates) -> Self {
+        Self {
+            text,
+            pos: 0,
+            depth: 0,
+            file,
+            duplicates,
+            problems: Vec::new(),
+        }
+    }
+
+    pub fn document(mut self) -> Parsed {
+        let root = self.whole_text().ok();
+        let failed = self
+            .problems
+            .iter()
+            .any(|problem| problem.severity == Severity::Error);
+        Parsed {
+            root: root.filter(|_| !failed),
+            problems: self.problems,
+        }
+    }
+
+    fn whole_text(&mut self) -> Step<Node> {
+        if self.text.len() > MAX_BYTES {
+            let message = format!(
+                "the file is {} MiB large; {} MiB is the most a config may have",
+                self.text.len() >> 20,
+                MAX_BYTES >> 20
+            );
+            return Err(self.stop(0, message, None));
+        }
+        self.trivia()?;
+        if self.peek().is_none() {
+            return Err(self.stop(
+                self.pos,
+                "the file is empty",
+                Some("write `{}` for a config without settings"),
+            ));
+        }
+        let root = self.value(Inside::Document)?;
+        self.trivia()?;
+        match self.peek() {
+            None => Ok(root),
+            Some('}' | ']') => Err(self.stop(
+                self.pos,
+                "one closing bracket too many: the config ended before it",
+                None,
+            )),
+            Some(_) => Err(self.stop(
+                self.pos,
+                "text after the end of the config",
+                Some("the whole config is one `{ … }`"),
+            )),
+        }
+    }
+
+    fn value(&mut self, inside: Inside<'_>) -> Step<Node> {
+        let start = self.pos;
+        let kind = match self.peek() {
+            Some('{') => self.nested(Self::object)?,
+            Some('[') => self.nested(Self::list)?,
+            Some('"' | '\'') => Kind::String(self.string()?),
+            Some('0'..='9' | '+' | '-' | '.') => self.number(),
+            Some(c) if scan::starts_identifier(c) => self.word(),
+            Some(c) => {
+                let hint = unexpected_hint(c);
+                let message = format!("expected a value for {inside}, found {}", shown(c));
+                return Err(self.stop(start, message, hint));
+            }
+            None => {
+                let message = format!("the file ends where the value of {inside} should be");
+                return Err(self.stop(start, message, None));
+            }
+        };
+        Ok(Node::new(kind, self.at(start, self.pos)))
+    }
+
+    fn nested(&mut self, read: fn(&mut Self) -> Step<Kind>) -> Step<Kind> {
+        if self.depth == MAX_DEPTH {
+            let message = format!("nested more than {MAX_DEPTH} levels deep");
+            return Err(self.stop(
+                self.pos,
+                message,
+                Some("no setting lies that deep; check the brackets"),
+            ));
+        }
+        self.depth += 1;
+        let kind = read(self);
+        self.depth -= 1;
+        kind
+    }
+
+    fn object(&mut self) -> Step<Kind> {
+        let open = self.pos;
+        self.pos += 1;
+        let mut members: Vec<Member> = Vec::new();
+        loop {
+            self.trivia()?;
+            match self.peek() {
+                Some('}') => break,
+                Some(',') => self.stray_comma("a key"),
+                Some(_) => {
+                    let member = self.member(open)?;
+                    let end = self.pos;
+                    self.trivia()?;
+                    let more = self.after_element(open, end, Inside::Member(&member.key));
+                    members.push(member);
+                    more?;
+                }
+                None => return Err(self.never_closed(open)),
+            }
+        }
+        self.pos += 1;
+        if self.duplicates == Duplicates::LastCounts {
+            self.drop_duplicates(&mut members);
+        }
+        Ok(Kind::Object(members))
+    }
+
+    fn list(&mut self) -> Step<Kind> {
+        let open = self.pos;
+        self.pos += 1;
+        let mut items = Vec::new();
+        loop {
+            self.trivia()?;
+            match self.peek() {
+                Some(']') => break,
+                Some(',') => self.stray_comma("a value"),
+                Some('}') => {
+                    let line = self.line_of(open);
+                    let hint =
+                        format!("the list opened on line {line} is still open: close it with `]`");
+                    return Err(self.stop(self.pos, "`}` inside a list", Some(&hint)));
+                }
+                Some(_) => {
+                    items.push(self.value(Inside::List)?);
+                    let end = self.pos;
+                    self.trivia()?;
+                    self.after_element(open, end, Inside::List)?;
+                }
+                None => return Err(self.never_closed(open)),
+            }
+        }
+        self.pos += 1;
+        Ok(Kind::Array(items))
+    }
+
+    fn member(&mut self, open: usize) -> Step<Member> {
+        let start = self.pos;
+        let key = self.key(open)?;
+        let key_at = self.at(start, self.pos);
+        let key_end = self.pos;
+        self.trivia()?;
+        match self.peek() {
+            Some(':') => self.pos += 1,
+            Some('=') => {
+                self.problem(
+                    self.pos,
+                    "expected `:` after the key, found `=`",
+                    Some("write `key: value`"),
+                );
+                self.pos += 1;
+            }
+            Some(_) => return Err(self.stop(key_end, "expected `:` after the key", None)),
+            None => return Err(self.never_closed(open)),
+        }
+        self.trivia()?;
+        let value = self.value(Inside::Member(&key))?;
+        Ok(Member { key, key_at, value })
+    }
+
+    /// The comma or the closing bracket after a value; a forgotten comma is noted and forgiven,
+    /// so that further problems show in the same run.
+    fn after_element(&mut self, open: usize, end: usize, inside: Inside<'_>) -> Step<()> {
+        let close = if self.text.as_bytes()[open] == b'{' {
+            '}'
+        } else {
+            ']'
+        };
+        let expected = match inside {
+            Inside::Member(key) => format!("expected `,` or `{close}` after the value of `{key}`"),
+            Inside::List | Inside::Document => {
+                format!("expected `,` or `{close}` after this value in the list")
+            }
+        };
+        match self.peek() {
+            Some(',') => self.pos += 1,
+            Some(c) if c == close => {}
+            None => return Err(self.never_closed(open)),
+            Some(c @ ('}' | ']')) => {
+                let line = self.line_of(open);
+                let hint = format!("the `{}` of line {line} is still open", self.char_at(open));
+                return Err(self.stop(self.pos, format!("{expected}, found `{c}`"), Some(&hint)));
+            }
+            Some(c) if begins_element(c) => self.problem(end, expected, None),
+            Some(c) => {
+                let message = format!("{expected}, found {}", shown(c));
+                return Err(self.stop(self.pos, message, unexpected_hint(c)));
+            }
+        }
+        Ok(())
+    }
+
+    fn key(&mut self, open: usize) -> Step<String> {
+        match self.peek() {
+            Some('"' | '\'') => self.string(),
+            Some(c) if scan::continues_identifier(c) || matches!(c, '-' | '\\') => self.bare_key(),
+            Some(']') => {
+                let line = self.line_of(open);
+                let hint =
+                    format!("the object opened on line {line} is still open: close it with `}}`");
+                Err(self.stop(self.pos, "`]` inside an object", Some(&hint)))
+            }
+            Some(c) => {
+                let message = format!("expected a key, found {}", shown(c));
+                Err(self.stop(self.pos, message, unexpected_hint(c)))
+            }
+            None => Err(self.never_closed(open)),
+        }
+    }
+
+    fn bare_key(&mut self) -> Step<String> {
+        let start = self.pos;
+        let rest = &self.text[start..];
+        let length = rest
+            .find(|c| !(scan::continues_identifier(c) || matches!(c, '-' | '.' | '\\')))
+            .unwrap_or(rest.len());
+        let written = &rest[..length];
+        self.pos += length;
+        let key = literal::unescape_identifier(written);
+        match key {
+            Some(key)
+                if key.starts_with(scan::starts_identifier)
+                    && key.chars().all(scan::continues_identifier) =>
+            {
+                Ok(key)
+            }
+            _ => {
+                self.problem(
+                    start,
+                    "this key needs quotes",
+                    Some("only letters, digits, `_` and `$` go without, and no digit first"),
+                );
+                Ok(written.to_owned())
+            }
+        }
+    }
+
+    fn string(&mut self) -> Step<String> {
+        let start = self.pos;
+        let (text, end) = match literal::string(self.text, start) {
+            Ok(read) => read,
+            Err(LiteralError { at, message, hint }) => return Err(self.stop(at, message, hint)),
+        };
+        self.pos = end;
+        Ok(text)
+    }
+
+    fn number(&mut self) -> Kind {
+        let start = self.pos;
+        let rest = &self.text[start..];
+        let length = rest
+            .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.' | '_')))
+            .unwrap_or(rest.len());
+        self.pos += length;
+        match literal::number(&rest[..length], start) {
+            Ok(number) => Kind::Number(number),
+            Err(LiteralError { at, message, hint }) => {
+                self.problem(at, message, hint);
+                self.skip_bare_text();
+                Kind::Null
+            }
+        }
+    }
+
+    fn word(&mut self) -> Kind {
+        let start = self.pos;
+        let rest = &self.text[start..];
+        let length = rest
+            .find(|c| !scan::continues_identifier(c))
+            .unwrap_or(rest.len());
+        self.pos += length;
+        let (message, hint) = match &rest[..length] {
+            "true" => return Kind::Bool(true),
+            "false" => return Kind::Bool(false),
+            "null" => return Kind::Null,
+            word @ ("Infinity" | "NaN") => (
+                format!("`{word}` cannot be used in the config"),
+                "write a number, or leave the key out",
+            ),
+            "undefined" | "None" | "nil" | "Null" | "NULL" => (
+                "this is not a value".to_owned(),
+                "write `null`, or leave the key out",
+            ),
+            "True" | "TRUE" | "yes" | "on" => ("this is not a value".to_owned(), "write `true`"),
+            "False" | "FALSE" | "no" | "off" => ("this is not a value".to_owned(), "write `false`"),
+            _ => (
+                "text without quotes is not a value".to_owned(),
+                "put quotes around it",
+            ),
+        };
+        self.problem(start, message, Some(hint));
+        self.skip_bare_text();
+        Kind::Null
+    }
+
+    /// Goes on after something that is no value, at what can only be the next piece.
+    fn skip_bare_text(&mut self) {
+        let rest = &self.text[self.pos..];
+        self.pos += rest
+            .find(|c| matches!(c, ',' | '}' | ']') || scan::ends_line(c))
+            .unwrap_or(rest.len());
+    }
+
+    fn stray_comma(&mut self, expected: &str) {
+        self.problem(
+            self.pos,
+            format!("expected {expected}, found `,`"),
+            Some("one comma too many"),
+        );
+        self.pos += 1;
+    }
+
+    fn drop_duplicates(&mut self, members: &mut Vec<Member>) {
+        let twice = duplicates(members);
+        for (first, again) in &twice {
+            let (Some(first), Some(again)) = (members.get(*first), members.get(*again)) else {
+                continue;
+            };
+            let message = format!(
+                "duplicate key `{}`: it stands on line {} and line {}, and the last one counts",
+                again.key,
+                self.line_of(first.key_at.start as usize),
+                self.line_of(again.key_at.start as usize),
+            );
+            if self.problems.len() < MAX_PROBLEMS {
+                self.problems.push(SyntaxProblem {
+                    severity: Severity::Warning,
+                    at: again.key_at.start as usize,
+                    message,
+                    hint: Some("remove one of the two".to_owned()),
+                });
+            }
+        }
+        let mut dropped: Vec<usize> = twice.into_iter().map(|(first, _)| first).collect();
+        dropped.sort_unstable();
+        for index in dropped.into_iter().rev() {
+            members.remove(index);
+        }
+    }
+
+    fn trivia(&mut self) -> Step<()> {
+        loop {
+            match scan::trivia_at(self.text, self.pos) {
+                Ok(Some(trivia)) => {
+                    debug_assert!(trivia.kind != TriviaKind::Newline || trivia.end > trivia.start);
+                    self.pos = trivia.end;
+                }
+                Ok(None) => return Ok(()),
+                Err(Unclosed(at)) => {
+                    return Err(self.stop(
+                        at,
+                        "the comment that starts here never ends",
+                        Some("close it with `*/`"),
+                    ));
+                }
+            }
+        }
+    }
+
+    fn never_closed(&mut self, open: usize) -> Stop {
+        let (bracket, what, close) = match self.char_at(open) {
+            '{' => ('{', "object", '}'),
+            _ => ('[', "list", ']'),
+        };
+        let message =
+            format!("the {what} that this `{bracket}` opens never ends: the file stops first");
+        self.stop(
+            open,
+            message,
+            Some(&format!("a `{close}` is missing, or the file was cut off")),
+        )
+    }
+
+    fn stop(&mut self, at: usize, message: impl Into<String>, hint: Option<&str>) -> Stop {
+        self.problem(at, message, hint);
+        Stop
+    }
+
+    /// Notes an error, unless the line already has one: the second is mostly an echo.
+    fn problem(&mut self, at: usize, message: impl Into<String>, hint: Option<&str>) {
+        let echo = self.problems.iter().any(|earlier| {
+            let (low, high) = (earlier.at.min(at), earlier.at.max(at));
+            earlier.severity == Severity::Error && !self.text[low..high].contains('\n')
+        });
+        if !echo && self.problems.len() < MAX_PROBLEMS {
+            self.problems.push(SyntaxProblem {
+                severity: Severity::Error,
+                at,
+                message: message.into(),
+                hint: hint.map(str::to_owned),
+            });
+        }
+    }
+
+    fn peek(&self) -> Option<char> {
+        match self.text.as_bytes().get(self.pos) {
+            Some(byte) if byte.is_ascii() => Some(char::from(*byte)),
+            Some(_) => self.char_here(),
+            None => None,
+        }
+    }
+
+    fn char_here(&self) -> Option<char> {
+        self.text[self.pos..].chars().next()
+    }
+
+    fn char_at(&self, at: usize) -> char {
+        char::from(self.text.as_bytes()[at])
+    }
+
+    fn at(&self, start: usize, end: usize) -> At {
+        let narrow = |offset| u32::try_from(offset).unwrap_or(u32::MAX);
+        At {
+            file: self.file,
+            start: narrow(start),
+            end: narrow(end),
+        }
+    }
+
+    fn line_of(&self, at: usize) -> usize {
+        1 + self.text[..at]
+            .bytes()
+            .filter(|byte| *byte == b'\n')
+            .count()
+    }
+}
+
+/// Pairs of an overridden member and the one that counts instead.
+fn duplicates(members: &[Member]) -> Vec<(usize, usize)> {
+    const FEW: usize = 12;
+    if members.len() <= FEW {
+        let later = |index: usize| {
+            (index + 1..members.len())
+                .rev()
+                .find(|later| members[*later].key == members[index].key)
+        };
+        return (0..members.len())
+            .filter_map(|index| Some((index, later(index)?)))
+            .collect();
+    }
+    let mut last: HashMap<&str, usize> = HashMap::with_capacity(members.len());
+    let mut pairs = Vec::new();
+    for (index, member) in members.iter().enumerate().rev() {
+        match last.get(member.key.as_str()) {
+            Some(counts) => pairs.push((index, *counts)),
+            None => {
+                last.insert(&member.key, index);
+            }
+        }
+    }
+    pairs
+}
+
+fn begins_element(c: char) -> bool {
+    matches!(c, '"' | '\'' | '{' | '[' | '-' | '+' | '.') || scan::continues_identifier(c)
+}
+
+/// A character as a message shows it: invisible ones by their number.
+fn shown(c: char) -> String {
+    if c.is_control()
+        || c.is_whitespace()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}')
+    {
+        format!("an invisible character (U+{:04X})", u32::from(c))
+    } else {
+        format!("`{c}`")
+    }
+}
+
+fn unexpected_hint(c: char) -> Option<&'static str> {
+    match c {
+        '\u{2018}'..='\u{201f}' | '\u{ab}' | '\u{bb}' => Some("use straight quotes: \" or '"),
+        '#' => Some("comments start with `//`"),
+        '`' => Some("use \" or ' around text"),
+        '/' => Some("a comment starts with `//` or `/*`"),
+        '$' => Some("put quotes around `${NAME}`"),
+        _ => None,
+    }
+}

@@ -1,0 +1,151 @@
+//! The listing of skills, and where each entry lies in it.
+
+use std::ops::Range;
+
+use chela_core::{Origin, Trust};
+
+use crate::CleanText;
+
+/// The listing as the model reads it. Never empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillsListing {
+    text: CleanText,
+    origin: Origin,
+    trust: Trust,
+    entries: Vec<SkillEntry>,
+}
+
+/// One `<skill>` of the listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillEntry {
+    pub name: String,
+    /// Bytes of the listing.
+    pub range: Range<usize>,
+    pub origin: Origin,
+    pub trust: Trust,
+}
+
+impl SkillsListing {
+    /// Reads a listing of `<skill>` elements; `None` when it is blank. The entries take the
+    /// listing's source until [`label`](Self::label) gives them their own.
+    pub fn new(listing: &str, origin: Origin, trust: Trust) -> Option<Self> {
+        let text = CleanText::new(listing);
+        if text.is_empty() {
+            return None;
+        }
+        let entries = entries_in(text.as_str())
+            .map(|(name, range)| SkillEntry {
+                name,
+                range,
+                origin: origin.clone(),
+                trust,
+            })
+            .collect();
+        Some(Self {
+            text,
+            origin,
+            trust,
+            entries,
+        })
+    }
+
+    /// Gives each entry the source that `source_of` knows for its name.
+    #[must_use]
+    pub fn label(mut self, mut source_of: impl FnMut(&str) -> Option<(Origin, Trust)>) -> Self {
+        for entry in &mut self.entries {
+            if let Some((origin, trust)) = source_of(&entry.name) {
+                entry.origin = origin;
+                entry.trust = trust;
+            }
+        }
+        self
+    }
+
+    pub fn text(&self) -> &str {
+        self.text.as_str()
+    }
+
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// The lowest trust of the listing and its entries.
+    pub fn trust(&self) -> Trust {
+        self.entries
+            .iter()
+            .fold(self.trust, |trust, entry| trust.join(entry.trust))
+    }
+
+    pub fn entries(&self) -> &[SkillEntry] {
+        &self.entries
+    }
+}
+
+/// Each `<skill>…</skill>` from its line's beginning to its line's end, with its `<name>`.
+fn entries_in(text: &str) -> impl Iterator<Item = (String, Range<usize>)> + '_ {
+    const OPEN: &str = "<skill>";
+    const CLOSE: &str = "</skill>";
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let open = at + text.get(at..)?.find(OPEN)?;
+        let close = open + text[open..].find(CLOSE)? + CLOSE.len();
+        let indent = text[at..open].len() - text[at..open].trim_end_matches([' ', '\t']).len();
+        let end = close + usize::from(text[close..].starts_with('\n'));
+        at = end;
+        Some((element(&text[open..close], "name"), open - indent..end))
+    })
+}
+
+fn element(entry: &str, tag: &str) -> String {
+    let inner = entry
+        .split_once(&format!("<{tag}>"))
+        .and_then(|(_, rest)| rest.split_once(&format!("</{tag}>")))
+        .map_or("", |(inner, _)| inner);
+    chela_core::sanitize::literal(inner).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use chela_core::{Origin, Trust};
+
+    use super::SkillsListing;
+
+    #[test]
+    fn finds_the_entries_to_the_byte() {
+        let listing = "<available_skills>\n  <skill>\n    <name>deploy</name>\n  </skill>\n  \
+                       <skill><name> notes </name></skill>\n</available_skills>\n";
+        let skills = SkillsListing::new(listing, Origin::Runtime, Trust::Owner).unwrap();
+        let seen: Vec<_> = skills
+            .entries()
+            .iter()
+            .map(|entry| (entry.name.as_str(), &skills.text()[entry.range.clone()]))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                ("deploy", "  <skill>\n    <name>deploy</name>\n  </skill>\n"),
+                ("notes", "  <skill><name> notes </name></skill>\n"),
+            ]
+        );
+    }
+
+    #[test]
+    fn an_unclosed_entry_is_no_entry_and_blank_is_no_listing() {
+        let skills = SkillsListing::new("<skill><name>x", Origin::Runtime, Trust::Owner).unwrap();
+        assert!(skills.entries().is_empty());
+        assert_eq!(
+            SkillsListing::new(" \n", Origin::Runtime, Trust::Owner),
+            None
+        );
+    }
+
+    #[test]
+    fn an_entry_of_low_trust_lowers_the_listing() {
+        let listing = "<skill><name>a</name></skill><skill><name>b</name></skill>";
+        let skills = SkillsListing::new(listing, Origin::Runtime, Trust::Owner)
+            .unwrap()
+            .label(|name| (name == "b").then_some((Origin::Runtime, Trust::External)));
+        assert_eq!(skills.trust(), Trust::External);
+        assert_eq!(skills.entries()[0].trust, Trust::Owner);
+    }
+}

@@ -1,0 +1,282 @@
+//! The buffer a prompt grows in, and the spans that grow with it.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use chela_core::{Audience, Origin, Trust, Zone, sanitize};
+
+use crate::template::{Piece, Template, Values};
+use crate::{PartKind, PartSpan, Prompt, RenderError, SectionId, SectionSpan, Sourced};
+
+pub(crate) struct Out {
+    text: String,
+    sections: Vec<SectionSpan>,
+    parts: Vec<PartSpan>,
+}
+
+impl Out {
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
+        Self {
+            text: String::with_capacity(bytes),
+            sections: Vec::with_capacity(SectionId::ALL.len()),
+            parts: Vec::new(),
+        }
+    }
+
+    /// Renders one section: a blank line after the one before it, the heading, the body.
+    pub(crate) fn section(
+        &mut self,
+        id: SectionId,
+        zone: Zone,
+        heading: Option<Cow<'static, str>>,
+        body: impl FnOnce(&mut Self),
+    ) {
+        if let Some(previous) = self.sections.last_mut() {
+            self.text.push_str("\n\n");
+            previous.range.end = self.text.len();
+        }
+        let start = self.text.len();
+        if let Some(heading) = &heading {
+            self.text.push_str(heading);
+            self.text.push('\n');
+        }
+        self.sections.push(SectionSpan {
+            id,
+            heading,
+            range: start..start,
+            zone,
+            origin: Origin::BuiltIn,
+            trust: Trust::Operator,
+            audience: Audience::Shared,
+        });
+        body(self);
+        self.trim_line_end();
+        let end = self.text.len();
+        if let Some(section) = self.sections.last_mut() {
+            section.range.end = end;
+        }
+    }
+
+    /// Renders a text file: its lines one under the other, blank lines only between others.
+    /// A line that is nothing but values, all of them empty, is left out.
+    pub(crate) fn template(&mut self, template: &Template, values: &impl Values) {
+        let mut blank_wanted = false;
+        let mut first = true;
+        for pieces in template.lines(|name| values.flag(name) == Some(true)) {
+            if pieces.is_empty() {
+                blank_wanted = !first;
+                continue;
+            }
+            let before = self.text.len();
+            if !first {
+                self.text.push_str(if blank_wanted { "\n\n" } else { "\n" });
+            }
+            let start = self.text.len();
+            for piece in pieces {
+                match piece {
+                    Piece::Text(text) => self.text.push_str(text),
+                    Piece::Slot(name) => {
+                        values.write(name, self);
+                    }
+                }
+            }
+            if self.text.len() == start {
+                self.text.truncate(before);
+            } else {
+                self.trim_line_end();
+                first = false;
+                blank_wanted = false;
+            }
+        }
+    }
+
+    pub(crate) fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    /// A value as it may stand inside a line.
+    pub(crate) fn push_value(&mut self, value: &str) {
+        self.text.push_str(one_line(value).as_ref());
+    }
+
+    /// Values in one line, with a comma between them.
+    pub(crate) fn push_list<'v>(&mut self, values: impl Iterator<Item = &'v str>) {
+        let mut between = "";
+        for value in values {
+            self.text.push_str(between);
+            self.push_value(value);
+            between = ", ";
+        }
+    }
+
+    /// Contributed lines as a list, each a part of its own.
+    pub(crate) fn push_lines(&mut self, lines: &[&Sourced<String>]) {
+        for (at, line) in lines.iter().enumerate() {
+            if at > 0 {
+                self.text.push('\n');
+            }
+            self.part(
+                PartKind::Line,
+                line.origin.clone(),
+                line.trust,
+                line.audience,
+                |out| {
+                    out.text.push_str("- ");
+                    out.text.push_str(item(&line.value).as_ref());
+                },
+            );
+        }
+    }
+
+    /// Renders a piece that has its own source. The section takes on its lower trust and its
+    /// narrower audience.
+    pub(crate) fn part(
+        &mut self,
+        kind: PartKind,
+        origin: Origin,
+        trust: Trust,
+        audience: Audience,
+        body: impl FnOnce(&mut Self),
+    ) {
+        let start = self.text.len();
+        body(self);
+        let range = start..self.text.len();
+        self.part_at(kind, origin, trust, audience, range);
+    }
+
+    /// Names the source of a piece that is already in the text.
+    pub(crate) fn part_at(
+        &mut self,
+        kind: PartKind,
+        origin: Origin,
+        trust: Trust,
+        audience: Audience,
+        range: Range<usize>,
+    ) {
+        let Some(section) = self.sections.last_mut() else {
+            return;
+        };
+        section.trust = section.trust.join(trust);
+        section.audience = section.audience.min(audience);
+        self.parts.push(PartSpan {
+            section: section.id,
+            kind,
+            range,
+            origin,
+            trust,
+            audience,
+        });
+    }
+
+    /// Names the source of the whole section, where its substance comes from one place.
+    pub(crate) fn set_source(&mut self, origin: &Origin, trust: Trust) {
+        if let Some(section) = self.sections.last_mut() {
+            section.origin = origin.clone();
+            section.trust = section.trust.join(trust);
+        }
+    }
+
+    /// Records the heading that a contributed text brought with it.
+    pub(crate) fn note_heading(&mut self, heading: &str) {
+        if let Some(section) = self.sections.last_mut()
+            && section.heading.is_none()
+        {
+            section.heading = Some(Cow::Owned(heading.to_owned()));
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    pub(crate) fn reserve_parts(&mut self, parts: usize) {
+        self.parts.reserve(parts);
+    }
+
+    /// Closes the prompt, unless something in it is not for this session's audience.
+    pub(crate) fn finish(self, session: Audience) -> Result<Prompt, RenderError> {
+        let Self {
+            text,
+            sections,
+            parts,
+        } = self;
+        if let Some(part) = parts.iter().find(|part| !part.audience.may_reach(session)) {
+            let (section, origin) = (part.section, part.origin.clone());
+            return Err(RenderError::PrivateForShared { section, origin });
+        }
+        let boundary = sections
+            .iter()
+            .find(|section| section.zone == Zone::Volatile)
+            .map_or(text.len(), |section| section.range.start);
+        Ok(Prompt {
+            text,
+            sections,
+            parts,
+            boundary,
+        })
+    }
+
+    fn trim_line_end(&mut self) {
+        let kept = self.text.trim_end_matches([' ', '\n']).len();
+        self.text.truncate(kept);
+    }
+}
+
+/// A value as it may stand inside a line: cleaned and trimmed.
+pub(crate) fn one_line(value: &str) -> Cow<'_, str> {
+    match sanitize::literal(value) {
+        Cow::Borrowed(clean) => Cow::Borrowed(clean.trim()),
+        Cow::Owned(clean) => Cow::Owned(clean.trim().to_owned()),
+    }
+}
+
+/// A line as it may stand in a list: without a list mark or heading mark of its own, because
+/// a heading inside a list item is still a heading.
+pub(crate) fn item(line: &str) -> Cow<'_, str> {
+    let line = one_line(line);
+    let unmarked = without_marks(&line);
+    if unmarked.len() == line.len() {
+        return line;
+    }
+    Cow::Owned(unmarked.to_owned())
+}
+
+fn without_marks(mut line: &str) -> &str {
+    loop {
+        let unmarked = match line.trim_start_matches('#') {
+            rest if rest.len() == line.len() => line.strip_prefix(['-', '*', '+']).unwrap_or(line),
+            rest => rest,
+        };
+        let is_mark = unmarked.len() < line.len()
+            && (unmarked.is_empty() || unmarked.starts_with(char::is_whitespace));
+        if !is_mark {
+            return line;
+        }
+        line = unmarked.trim_start();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{item, one_line};
+
+    #[test]
+    fn values_lose_what_could_end_a_line() {
+        assert_eq!(one_line(" a\n## b\u{202e}\u{e0041}c\r "), "a## bc");
+        assert_eq!(one_line("plain"), "plain");
+    }
+
+    #[test]
+    fn list_items_lose_marks_of_their_own() {
+        for (given, shown) in [
+            ("- opus: a/b", "opus: a/b"),
+            ("## Safety", "Safety"),
+            ("- ### x", "x"),
+            ("#general is read-only", "#general is read-only"),
+            ("-1 is fine", "-1 is fine"),
+            ("#", ""),
+        ] {
+            assert_eq!(item(given), shown, "{given}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! From facts to prompt.
+
+use chela_core::Zone;
+
+use crate::out::Out;
+use crate::table::{SECTIONS, Section, block};
+use crate::view::View;
+use crate::{Prompt, PromptInput, PromptMode, RenderError, SectionId};
+
+/// No plugin's prompt removes these.
+const PROTECTED: [SectionId; 3] = [
+    SectionId::Safety,
+    SectionId::Sandbox,
+    SectionId::AuthorizedSenders,
+];
+
+/// Room for our own sentences, so that the buffer is allocated once.
+const OWN_TEXT: usize = 16 * 1024;
+
+/// Renders the prompt these facts call for.
+///
+/// Pure: the same facts give the same bytes, on every machine and at any time.
+pub fn render(input: &PromptInput) -> Result<Prompt, RenderError> {
+    let view = View::new(input);
+    let mut out = Out::with_capacity(OWN_TEXT + contributed_bytes(input));
+    out.reserve_parts(input.tools.len() + input.files.len() + skills(input));
+    match &input.replacement {
+        Some(replacement) if input.mode != PromptMode::None => {
+            for section in SECTIONS
+                .iter()
+                .filter(|section| PROTECTED.contains(&section.id))
+            {
+                section.render(&view, &mut out);
+            }
+            out.section(SectionId::Replacement, Zone::Volatile, None, |out| {
+                block(Some(&replacement.text), out);
+            });
+        }
+        _ => SECTIONS
+            .iter()
+            .for_each(|section| section.render(&view, &mut out)),
+    }
+    out.finish(input.session)
+}
+
+/// Why a section is not in the prompt these facts call for; `None` when it is there.
+pub fn why_absent(input: &PromptInput, id: SectionId) -> Option<Absence> {
+    let section = SECTIONS.iter().find(|section| section.id == id)?;
+    let Section {
+        modes, gate, needs, ..
+    } = section;
+    if !modes.include(input.mode) {
+        return Some(Absence::Mode { mode: input.mode });
+    }
+    if !gate(&View::new(input)) {
+        return Some(Absence::Needs { what: needs });
+    }
+    let replaced = input.replacement.is_some() && input.mode != PromptMode::None;
+    (replaced && !PROTECTED.contains(&id)).then_some(Absence::Replaced)
+}
+
+/// Why a section is not in a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Absence {
+    /// Prompts of this mode do not have it.
+    Mode { mode: PromptMode },
+    /// What it takes for the section to appear, as the end of "it needs …".
+    Needs { what: &'static str },
+    /// A plugin's prompt stands in its place.
+    Replaced,
+}
+
+fn skills(input: &PromptInput) -> usize {
+    input
+        .skills
+        .as_ref()
+        .map_or(0, |skills| skills.entries().len())
+}
+
+fn contributed_bytes(input: &PromptInput) -> usize {
+    let files = input
+        .files
+        .iter()
+        .map(|file| file.path.len() + file.content.as_str().len() + 8);
+    let skills = input
+        .skills
+        .as_ref()
+        .map_or(0, |skills| skills.text().len());
+    let extra = input
+        .extra_context
+        .as_ref()
+        .map_or(0, |extra| extra.value.as_str().len());
+    files.sum::<usize>() + skills + extra
+}

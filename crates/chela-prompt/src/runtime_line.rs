@@ -1,0 +1,50 @@
+//! The line that says what the agent is running on.
+
+use std::borrow::Cow;
+
+use chela_core::Origin;
+
+use crate::out::Out;
+use crate::view::{View, value};
+
+/// `Runtime: agent=… | host=… | …`, without the fields that are not known.
+pub(crate) fn write(view: &View<'_>, out: &mut Out) {
+    let facts = &view.input.runtime;
+    let (os, arch) = (value(&facts.os), value(&facts.arch));
+    let system = match (&os, &arch) {
+        (Some(os), Some(arch)) => Some(Cow::Owned(format!("{os} ({arch})"))),
+        _ => os.clone(),
+    };
+    let channel = view.channel.as_deref().map(Cow::Borrowed);
+    let capabilities = channel
+        .is_some()
+        .then(|| match view.capabilities.as_slice() {
+            [] => Cow::Borrowed("none"),
+            known => Cow::Owned(known.join(",")),
+        });
+    let fields = [
+        ("agent", value(&facts.agent)),
+        ("host", value(&facts.host)),
+        ("repo", value(&facts.repo_root)),
+        ("os", system),
+        ("arch", arch.filter(|_| os.is_none())),
+        ("model", value(&facts.model)),
+        ("default_model", value(&facts.default_model)),
+        ("shell", value(&facts.shell)),
+        ("channel", channel),
+        ("capabilities", capabilities),
+        (
+            "thinking",
+            Some(value(&view.input.thinking).unwrap_or(Cow::Borrowed("off"))),
+        ),
+    ];
+    let mut between = "Runtime: ";
+    for (name, known) in fields {
+        let Some(known) = known else { continue };
+        for piece in [between, name, "=", &known] {
+            out.push(piece);
+        }
+        between = " | ";
+    }
+    out.set_source(&Origin::Runtime, chela_core::Trust::Operator);
+}

@@ -1,0 +1,53 @@
+//! Every sentence the model reads, from `text/*.md`.
+
+use std::sync::LazyLock;
+
+use crate::template::Template;
+
+macro_rules! texts {
+    ($($name:ident)*) => {
+        /// The text files, one field each.
+        #[derive(Debug)]
+        pub(crate) struct Texts { $(pub(crate) $name: Template),* }
+
+        pub(crate) static TEXTS: LazyLock<Texts> = LazyLock::new(|| Texts {
+            $($name: Template::parse(include_str!(concat!("../text/", stringify!($name), ".md")))),*
+        });
+
+        #[cfg(test)]
+        pub(crate) fn all() -> Vec<(&'static str, &'static Template)> {
+            vec![$((stringify!($name), &TEXTS.$name)),*]
+        }
+    };
+}
+
+texts! {
+    identity
+    tooling
+    tool_call_style
+    execution_bias
+    delegation
+    safety
+    control
+    skills
+    memory_recall
+    self_update
+    model_aliases
+    time_hint
+    workspace
+    documentation
+    sandbox
+    authorized_senders
+    time
+    workspace_files
+    output_directives
+    reasoning_format
+    project_context
+    silent_replies
+    web_embed
+    messaging
+    voice
+    reactions
+    heartbeats
+    runtime
+}

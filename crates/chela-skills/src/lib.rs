@@ -1,0 +1,1 @@
+//! What does it know how to do?

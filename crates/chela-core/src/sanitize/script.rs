@@ -103,8 +103,8 @@ pub fn flag_tags(text: &str) -> Option<usize> {
     const TAG_BYTES: usize = 4;
     let region = text
         .chars()
-        .position(|c| c == CANCEL_TAG)
-        .filter(|at| *at <= LONGEST)?;
+        .take(LONGEST + 1)
+        .position(|c| c == CANCEL_TAG)?;
     let shaped = text
         .chars()
         .take(region)

@@ -1,0 +1,148 @@
+//! From the bytes of a file to text fit for a prompt, with a remark for whatever was changed.
+
+use std::borrow::Cow;
+
+use chela_core::sanitize;
+
+use crate::markdown::strip_front_matter;
+use crate::read::Bytes;
+use crate::report::Remark;
+
+/// The text of a file and how it came about.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Decoded {
+    /// LF only, without front matter, invisible characters and outer blank lines.
+    pub(crate) text: String,
+    /// Length of the file in characters, as it was.
+    pub(crate) raw_chars: usize,
+    pub(crate) remarks: Vec<Remark>,
+}
+
+pub(crate) fn decode(bytes: &Bytes) -> Decoded {
+    let mut remarks = Vec::new();
+    if bytes.left_out > 0 {
+        remarks.push(Remark::PartlyRead {
+            left_out: bytes.left_out,
+        });
+    }
+    let raw = to_text(&bytes.bytes, &mut remarks);
+    let lines = with_line_feeds(&raw);
+    let (clean, removed) = sanitize::content(&lines);
+    if removed.total() > 0 {
+        remarks.push(Remark::Invisible {
+            removed: removed.total(),
+            lines: removed.first_lines,
+        });
+    }
+    Decoded {
+        text: trim_blank_lines(strip_front_matter(&clean)).to_owned(),
+        raw_chars: raw.chars().count(),
+        remarks,
+    }
+}
+
+fn to_text<'a>(bytes: &'a [u8], remarks: &mut Vec<Remark>) -> Cow<'a, str> {
+    if let Some(units) = utf16_units(bytes) {
+        remarks.push(Remark::Utf16);
+        return Cow::Owned(String::from_utf16_lossy(&units));
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(error) => {
+            let offset = error.valid_up_to();
+            let line = 1 + bytes[..offset]
+                .iter()
+                .filter(|byte| **byte == b'\n')
+                .count();
+            remarks.push(Remark::InvalidUtf8 { offset, line });
+            String::from_utf8_lossy(bytes)
+        }
+    }
+}
+
+/// The UTF-16 units of a file that announces them with a byte order mark.
+fn utf16_units(bytes: &[u8]) -> Option<Vec<u16>> {
+    let from_pair: fn([u8; 2]) -> u16 = match bytes {
+        [0xFF, 0xFE, ..] => u16::from_le_bytes,
+        [0xFE, 0xFF, ..] => u16::from_be_bytes,
+        _ => return None,
+    };
+    let (pairs, _) = bytes[2..].as_chunks::<2>();
+    Some(pairs.iter().map(|pair| from_pair(*pair)).collect())
+}
+
+fn with_line_feeds(text: &str) -> Cow<'_, str> {
+    if text.contains('\r') {
+        Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// Without blank lines before the first and white space after the last line; the first line
+/// keeps its indentation.
+pub(crate) fn trim_blank_lines(text: &str) -> &str {
+    let text = text.trim_end();
+    let indent = text.len() - text.trim_start().len();
+    let start = text[..indent].rfind('\n').map_or(0, |at| at + 1);
+    &text[start..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{decode, trim_blank_lines};
+    use crate::read::Bytes;
+    use crate::report::Remark;
+
+    fn decoded(bytes: &[u8]) -> (String, Vec<Remark>) {
+        let decoded = decode(&Bytes {
+            bytes: bytes.to_vec(),
+            left_out: 0,
+        });
+        (decoded.text, decoded.remarks)
+    }
+
+    #[test]
+    fn line_ends_marks_and_front_matter_are_normalised() {
+        assert_eq!(
+            decoded(b"\xEF\xBB\xBF---\r\na: b\r\n---\r\n\r\n  x\r\ny\r\n\r\n").0,
+            "  x\ny"
+        );
+        assert_eq!(decoded(b"a\rb").0, "a\nb");
+    }
+
+    #[test]
+    fn the_first_bad_byte_is_named() {
+        let (text, remarks) = decoded(b"one\ntwo \xC3( three");
+        assert_eq!(text, "one\ntwo \u{FFFD}( three");
+        assert_eq!(remarks, [Remark::InvalidUtf8 { offset: 8, line: 2 }]);
+    }
+
+    #[test]
+    fn utf16_is_read() {
+        let bytes: Vec<u8> = [0xFF, 0xFE]
+            .into_iter()
+            .chain("hé".encode_utf16().flat_map(u16::to_le_bytes))
+            .collect();
+        assert_eq!(decoded(&bytes), ("hé".to_owned(), vec![Remark::Utf16]));
+    }
+
+    #[test]
+    fn hidden_characters_go_and_are_reported() {
+        let (text, remarks) = decoded("be nice\u{E0041}\u{E0042}\n".as_bytes());
+        assert_eq!(text, "be nice");
+        assert_eq!(
+            remarks,
+            [Remark::Invisible {
+                removed: 2,
+                lines: vec![1]
+            }]
+        );
+    }
+
+    #[test]
+    fn outer_blank_lines_go() {
+        assert_eq!(trim_blank_lines("\n \n\t code\nx \n\n"), "\t code\nx");
+        assert_eq!(trim_blank_lines(" \n "), "");
+    }
+}

@@ -1,0 +1,257 @@
+//! Looking back at a core file, and going back to an earlier version of it.
+
+use std::ffi::OsStr;
+
+use chela_core::AgentId;
+
+use super::{Author, History, HistoryEntry, HistoryError, RestoreReport, Snapshot, core_path};
+use crate::disk::write_atomically;
+use crate::git::{Call, CommitId};
+use crate::read::{Look, look};
+use crate::report::FileStatus;
+
+const FIELD: char = '\u{1f}';
+const RECORD: char = '\u{1e}';
+
+impl History {
+    /// The versions of a core file, newest first, at most `most` of them.
+    pub fn entries(&self, file: &str, most: usize) -> Result<Vec<HistoryEntry>, HistoryError> {
+        let path = core_path(file)?;
+        if self.head()?.is_none() {
+            return Ok(Vec::new());
+        }
+        let count = format!("--max-count={most}");
+        let format = "--format=tformat:%x1e%H%x1f%ct%x1f%an%x1f%s%x1f%(trailers:key=Chela-By,valueonly,separator=%x2C)%x1f";
+        let args = [
+            "log",
+            "-z",
+            "--numstat",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--text",
+            &count,
+            format,
+            "--",
+            &path,
+        ];
+        let output = self.git_text(&args)?;
+        Ok(output.split(RECORD).filter_map(entry).collect())
+    }
+
+    /// What changed in a core file from one version to another, as a unified diff; empty when
+    /// nothing did. Without `from`, the last version committed; without `to`, the file on disk.
+    pub fn diff(
+        &self,
+        file: &str,
+        from: Option<&CommitId>,
+        to: Option<&CommitId>,
+    ) -> Result<String, HistoryError> {
+        let path = core_path(file)?;
+        let old = match from {
+            Some(id) => Version {
+                name: id.short().to_owned(),
+                blob: self.blob(&path, id)?,
+            },
+            None => Version {
+                name: "last commit".to_owned(),
+                blob: match self.head()? {
+                    Some(head) => self.blob(&path, &head)?,
+                    None => None,
+                },
+            },
+        };
+        let new = match to {
+            Some(id) => Version {
+                name: id.short().to_owned(),
+                blob: self.blob(&path, id)?,
+            },
+            None => Version {
+                name: "on disk".to_owned(),
+                blob: self.blob_on_disk(&path)?,
+            },
+        };
+        if old.blob == new.blob {
+            return Ok(String::new());
+        }
+        let (old_blob, new_blob) = (self.blob_or_empty(&old)?, self.blob_or_empty(&new)?);
+        let args = [
+            "diff",
+            "--no-color",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--text",
+            &old_blob,
+            &new_blob,
+        ];
+        let diff = self.git_text(&args)?;
+        let hunks = diff.find("@@").map_or("", |at| &diff[at..]);
+        Ok(format!(
+            "--- {path} ({})\n+++ {path} ({})\n{hunks}",
+            old.name, new.name
+        ))
+    }
+
+    /// Puts an earlier version of a core file back. The present one is committed first, so that
+    /// this too can be undone.
+    pub fn restore(&self, file: &str, id: &CommitId) -> Result<RestoreReport, HistoryError> {
+        let path = core_path(file)?;
+        let restored = self.full_id(&path, id)?;
+        let Some(blob) = self.blob(&path, &restored)? else {
+            return Err(HistoryError::NoVersion {
+                file: path,
+                id: id.to_string(),
+            });
+        };
+        let target = self.replaceable(&path)?;
+        let saved = self.snapshot(
+            &Author::Runtime,
+            &format!("Keep {path} before restoring it"),
+        )?;
+        if let Snapshot::Paused(pause) = saved {
+            return Err(HistoryError::CannotSave { file: path, pause });
+        }
+        let before = match self.head()? {
+            Some(head) if self.blob(&path, &head)?.is_some() => Some(head),
+            _ => None,
+        };
+        let args = ["cat-file", "blob", &blob].map(OsStr::new).to_vec();
+        let bytes = self.call(Call {
+            args,
+            ..Call::default()
+        })?;
+        write_atomically(&target, &bytes)?;
+        let why = format!("Restore {path} as of {}", restored.short());
+        let commit = match self.snapshot(&Author::Owner, &why)? {
+            Snapshot::Committed { id, .. } => Some(id),
+            Snapshot::Unchanged | Snapshot::Paused(_) => None,
+        };
+        Ok(RestoreReport {
+            file: path,
+            path: target,
+            restored,
+            before,
+            commit,
+        })
+    }
+
+    /// Where a restored file is written: its own path, or where its link leads in the workspace.
+    fn replaceable(&self, path: &str) -> Result<std::path::PathBuf, HistoryError> {
+        let path = self.dir.join(path);
+        match look(&self.dir, &path) {
+            Look::Absent => Ok(path),
+            Look::Found(located) => Ok(located.resolved),
+            Look::Refused(status) => {
+                let what = match status {
+                    FileStatus::NotAFile { kind } => kind,
+                    FileStatus::OutsideWorkspace { .. } => "a symlink out of the workspace",
+                    _ => "not readable",
+                };
+                Err(HistoryError::NotReplaceable { path, what })
+            }
+        }
+    }
+
+    fn full_id(&self, path: &str, id: &CommitId) -> Result<CommitId, HistoryError> {
+        let spec = format!("{id}^{{commit}}");
+        let line = self.line_if_any(&[
+            "rev-parse",
+            "--quiet",
+            "--verify",
+            "--end-of-options",
+            &spec,
+        ])?;
+        let full = line.as_deref().and_then(CommitId::parse);
+        full.ok_or_else(|| HistoryError::NoVersion {
+            file: path.to_owned(),
+            id: id.to_string(),
+        })
+    }
+
+    /// The blob of a path in a commit; `None` when it was not there.
+    fn blob(&self, path: &str, id: &CommitId) -> Result<Option<String>, HistoryError> {
+        let id = self.full_id(path, id)?;
+        Ok(self.tree_entries(&id)?.remove(path).map(|(_, blob)| blob))
+    }
+
+    fn blob_on_disk(&self, path: &str) -> Result<Option<String>, HistoryError> {
+        match look(&self.dir, &self.dir.join(path)) {
+            Look::Found(located) => {
+                let resolved = located.resolved;
+                let args = ["hash-object", "-w", "--no-filters", "--"].map(OsStr::new);
+                let args = args.into_iter().chain([resolved.as_os_str()]).collect();
+                let output = self.call(Call {
+                    args,
+                    ..Call::default()
+                })?;
+                Ok(Some(String::from_utf8_lossy(&output).trim().to_owned()))
+            }
+            Look::Absent | Look::Refused(_) => Ok(None),
+        }
+    }
+
+    fn blob_or_empty(&self, version: &Version) -> Result<String, HistoryError> {
+        match &version.blob {
+            Some(blob) => Ok(blob.clone()),
+            None => {
+                let args = ["hash-object", "-w", "--stdin"].map(OsStr::new).to_vec();
+                let output = self.call(Call {
+                    args,
+                    stdin: Some(Vec::new()),
+                    ..Call::default()
+                })?;
+                Ok(String::from_utf8_lossy(&output).trim().to_owned())
+            }
+        }
+    }
+
+    fn git_text(&self, args: &[&str]) -> Result<String, HistoryError> {
+        let args = args.iter().map(OsStr::new).collect();
+        let output = self.call(Call {
+            args,
+            ..Call::default()
+        })?;
+        Ok(String::from_utf8_lossy(&output).into_owned())
+    }
+}
+
+struct Version {
+    name: String,
+    blob: Option<String>,
+}
+
+/// One record of the log: id, time, author, subject, trailer, then lines added and removed.
+fn entry(record: &str) -> Option<HistoryEntry> {
+    let mut fields = record.splitn(6, FIELD);
+    let id = CommitId::parse(fields.next()?)?;
+    let when = fields.next()?.parse().ok()?;
+    let author = fields.next()?;
+    let why = fields.next()?.to_owned();
+    let who = who(fields.next()?.trim(), author);
+    let mut counts = fields.next()?.trim_matches(['\0', '\n']).split('\t');
+    let mut count = || {
+        counts
+            .next()
+            .and_then(|count| count.trim().parse().ok())
+            .unwrap_or(0)
+    };
+    Some(HistoryEntry {
+        id,
+        when,
+        who,
+        why,
+        added: count(),
+        removed: count(),
+    })
+}
+
+fn who(trailer: &str, author: &str) -> Author {
+    match trailer {
+        "chela" => Author::Runtime,
+        "owner" => Author::Owner,
+        _ => match trailer.strip_prefix("agent:").map(AgentId::parse) {
+            Some(Ok(id)) => Author::Agent(id),
+            _ => Author::Other(author.to_owned()),
+        },
+    }
+}

@@ -1,0 +1,335 @@
+//! Gathering the context files of one session: find, filter, read, let extensions adjust, share
+//! out the room, and keep account of every file, injected or not.
+
+mod candidate;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use chela_core::cut::PinOutcome;
+use chela_core::{AgentId, Audience, ContentHash, Origin, Trust};
+
+use crate::budget::{Claim, ClaimText, Share, share_out};
+use crate::context_file::ContextFile;
+use crate::core_file::{CoreFile, Need, PromptOrder};
+use crate::extension::{self, BootstrapContext, BootstrapExtension, Touched};
+use crate::notice::{PromptNotice, prompt_notice};
+use crate::read::{Located, Look, look};
+use crate::report::{Budget, FileReport, FileStatus, Remark};
+use crate::settings::{BootstrapSettings, TruncationWarning};
+use crate::source::Source;
+use crate::workspace::Workspace;
+use candidate::{Candidate, Place, candidates, gate};
+
+/// Which session wants its context files, and how.
+#[derive(Clone, Copy)]
+pub struct LoadRequest<'a> {
+    pub agent: &'a AgentId,
+    pub session: SessionScope,
+    /// Who reads along in this session.
+    pub audience: Audience,
+    pub turn: Turn,
+    pub age: WorkspaceAge,
+    pub settings: &'a BootstrapSettings,
+    /// The folder the session runs in, when it is not the workspace.
+    pub execution: Option<ExecutionFolder<'a>>,
+    pub extensions: &'a [&'a dyn BootstrapExtension],
+    /// Keys of prompt notices given in earlier sessions; matters to `TruncationWarning::Once`.
+    pub notices_seen: &'a BTreeSet<ContentHash>,
+}
+
+/// The kinds of session that differ in which files they get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SessionScope {
+    Main,
+    Subagent,
+    Cron,
+    /// A heartbeat with `lightContext`: HEARTBEAT.md alone.
+    LightHeartbeat,
+}
+
+/// Whether the model may still have the files of an earlier turn before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Turn {
+    /// The first turn of a session, a heartbeat, or a retry after compaction.
+    Full,
+    Continuation,
+}
+
+/// Whether the first conversation is still to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WorkspaceAge {
+    BrandNew,
+    Settled,
+}
+
+/// A folder, other than the workspace, in which a session runs. Only its AGENTS.md is read.
+#[derive(Debug, Clone, Copy)]
+pub struct ExecutionFolder<'a> {
+    pub dir: &'a Path,
+    /// `External` until the owner trusts the folder.
+    pub trust: Trust,
+}
+
+/// The context files of one session, in prompt order, and what became of every other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadedContext {
+    pub files: Vec<ContextFile>,
+    /// One row per file that is in the prompt or might have been.
+    pub report: Vec<FileReport>,
+    /// The sentence that says what was shortened, unless the operator turned it off.
+    pub notice: Option<PromptNotice>,
+}
+
+/// A file on its way into the prompt.
+struct Draft {
+    place: Place,
+    touched: Touched,
+    /// Where its text came from, while that is still the text.
+    source: Option<Arc<Source>>,
+    hash: Option<ContentHash>,
+    remarks: Vec<Remark>,
+}
+
+pub(crate) fn load(workspace: &Workspace, request: &LoadRequest<'_>) -> LoadedContext {
+    let mut drafts = Vec::new();
+    let mut met: Vec<(String, Located)> = Vec::new();
+    for candidate in candidates(workspace, request) {
+        drafts.extend(draft(workspace, request, candidate, &mut met));
+    }
+    if !request.extensions.is_empty() {
+        drafts = extend(workspace, request, drafts);
+    }
+    drafts
+        .sort_by_cached_key(|draft| (draft.place, PromptOrder::of(&draft.touched.file.shown_path)));
+    fit(&mut drafts, request.settings);
+    finish(drafts, request)
+}
+
+/// Looks at one candidate. `None` for a file nobody would ask about.
+fn draft(
+    workspace: &Workspace,
+    request: &LoadRequest<'_>,
+    candidate: Candidate,
+    met: &mut Vec<(String, Located)>,
+) -> Option<Draft> {
+    let found = look(&candidate.root, &candidate.path);
+    if matches!(found, Look::Absent) {
+        return absent(request, candidate);
+    }
+    let status = gate(request, &candidate);
+    let located = match (status, found) {
+        (Some(status), _) | (None, Look::Refused(status)) => {
+            return Some(candidate.into_draft(status));
+        }
+        (None, Look::Absent) => return None,
+        (None, Look::Found(located)) => located,
+    };
+    if candidate.may_be_another_name
+        && let Some((name, _)) = met.iter().find(|(_, other)| is_same_file(other, &located))
+    {
+        let status = FileStatus::SameFile { name: name.clone() };
+        return Some(candidate.into_draft(status));
+    }
+    met.push((candidate.shown_path.clone(), located.clone()));
+    let source = match workspace.sources.get(&located, workspace.clock.now()) {
+        Ok(source) => source,
+        Err(status) => return Some(candidate.into_draft(status)),
+    };
+    let has_something = match candidate.core {
+        Some(CoreFile::Heartbeat) => source.has_heartbeat_work,
+        _ => source.has_text,
+    };
+    let status = if has_something {
+        FileStatus::Injected
+    } else {
+        FileStatus::Blank
+    };
+    let mut draft = candidate.into_draft(status);
+    let file = &mut draft.touched.file;
+    file.raw_chars = source.raw_chars;
+    file.origin = Origin::File {
+        path: file.shown_path.clone(),
+        hash: source.hash,
+    };
+    draft.hash = Some(source.hash);
+    draft.remarks.clone_from(&source.remarks);
+    draft.source = has_something.then_some(source);
+    Some(draft)
+}
+
+/// A file that is not there: the agent is told only when it needs the file in this session.
+fn absent(request: &LoadRequest<'_>, candidate: Candidate) -> Option<Draft> {
+    let core = candidate
+        .core
+        .filter(|_| candidate.place == Place::Workspace)?;
+    if candidate.path.ends_with(CoreFile::LOWER_MEMORY) {
+        return None;
+    }
+    let is_missed = candidate.need == Need::Required && gate(request, &candidate).is_none();
+    let need = if is_missed {
+        Need::Required
+    } else {
+        Need::Optional
+    };
+    let mut draft = candidate.into_draft(FileStatus::Missing { need });
+    if is_missed {
+        let text = include_str!("../text/missing.txt")
+            .trim()
+            .replace("{name}", core.name());
+        draft.touched.file.content = text.into();
+    }
+    Some(draft)
+}
+
+fn is_same_file(one: &Located, other: &Located) -> bool {
+    one.resolved == other.resolved
+        || (one.stamp.identity != (0, 0) && one.stamp.identity == other.stamp.identity)
+}
+
+fn extend(workspace: &Workspace, request: &LoadRequest<'_>, mut drafts: Vec<Draft>) -> Vec<Draft> {
+    let context = BootstrapContext {
+        agent: request.agent,
+        workspace: workspace.dir(),
+        session: request.session,
+        audience: request.audience,
+    };
+    for draft in &mut drafts {
+        if let Some(source) = &draft.source {
+            draft.touched.file.content = source.text();
+        }
+    }
+    for extension in request.extensions {
+        let touched = drafts.iter().map(|draft| draft.touched.clone()).collect();
+        let mut touched = extension::apply(*extension, touched, &context).into_iter();
+        for (draft, after) in drafts.iter_mut().zip(touched.by_ref()) {
+            if after.file.content != draft.touched.file.content {
+                draft.source = None;
+            }
+            draft.touched = after;
+        }
+        drafts.extend(touched.map(|touched| Draft {
+            place: Place::Workspace,
+            hash: touched.file.origin.hash(),
+            touched,
+            source: None,
+            remarks: Vec::new(),
+        }));
+        for draft in &mut drafts {
+            let file = &mut draft.touched.file;
+            if file.status.is_in_prompt() && !file.audience.may_reach(request.audience) {
+                file.status = FileStatus::FilteredByAudience;
+            }
+            let is_bootstrap = CoreFile::of(&file.name) == Some(CoreFile::Bootstrap);
+            if is_bootstrap && request.age == WorkspaceAge::Settled && file.status.is_in_prompt() {
+                file.status = FileStatus::NotBrandNew;
+            }
+        }
+    }
+    drafts
+}
+
+fn fit(drafts: &mut [Draft], settings: &BootstrapSettings) {
+    let mut present: Vec<&mut Draft> = drafts
+        .iter_mut()
+        .filter(|draft| draft.touched.file.status.is_in_prompt())
+        .collect();
+    let claims: Vec<Claim> = present
+        .iter()
+        .map(|draft| Claim {
+            name: draft.touched.file.shown_path.clone(),
+            text: match &draft.source {
+                Some(source) => ClaimText::File(Arc::clone(source)),
+                None => ClaimText::Plain(Arc::clone(&draft.touched.file.content)),
+            },
+        })
+        .collect();
+    for (draft, share) in present.iter_mut().zip(share_out(&claims, settings)) {
+        let file = &mut draft.touched.file;
+        match share {
+            Share::NoRoom => {
+                file.status = FileStatus::OverTotalBudget {
+                    limit: settings.total,
+                };
+                file.content = Arc::from("");
+            }
+            Share::Given { text, by } => {
+                file.content = Arc::clone(&text.text);
+                file.injected_chars = text.chars;
+                if !text.dropped.is_empty() {
+                    let limit = match by {
+                        Budget::PerFile => settings.per_file,
+                        Budget::Total => settings.total,
+                    };
+                    file.status = FileStatus::Truncated {
+                        by,
+                        limit,
+                        dropped: text.dropped.clone(),
+                    };
+                }
+                if let PinOutcome::OverLimit { needed } = text.pins {
+                    draft.remarks.push(Remark::PinsOverLimit { needed });
+                }
+            }
+        }
+        if let Some(source) = &draft.source {
+            source.let_go();
+        }
+    }
+}
+
+fn finish(drafts: Vec<Draft>, request: &LoadRequest<'_>) -> LoadedContext {
+    let report: Vec<FileReport> = drafts.iter().map(Draft::report).collect();
+    let notice = match request.settings.warning {
+        TruncationWarning::Off => None,
+        TruncationWarning::Always => prompt_notice(&report),
+        TruncationWarning::Once => {
+            prompt_notice(&report).filter(|notice| !request.notices_seen.contains(&notice.key))
+        }
+    };
+    let files = drafts
+        .into_iter()
+        .map(|draft| draft.touched.file)
+        .filter(|file| file.status.is_in_prompt())
+        .collect();
+    LoadedContext {
+        files,
+        report,
+        notice,
+    }
+}
+
+impl Draft {
+    fn report(&self) -> FileReport {
+        let file = &self.touched.file;
+        FileReport {
+            name: file.name.clone(),
+            path: file.path.clone(),
+            shown_path: file.shown_path.clone(),
+            status: file.status.clone(),
+            hash: self.hash,
+            raw_chars: file.raw_chars,
+            injected_chars: if file.status.is_in_prompt() {
+                file.injected_chars
+            } else {
+                0
+            },
+            trust: file.trust,
+            audience: file.audience,
+            zone: file.zone,
+            remarks: self.remarks.clone(),
+            changes: self.touched.changes.clone(),
+        }
+    }
+}
+
+impl std::fmt::Debug for LoadRequest<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LoadRequest")
+            .field("agent", &self.agent)
+            .field("session", &self.session)
+            .field("audience", &self.audience)
+            .finish_non_exhaustive()
+    }
+}

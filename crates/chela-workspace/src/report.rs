@@ -1,0 +1,329 @@
+//! What happened to each context file, in words that commands can show and scripts can read.
+
+use std::path::PathBuf;
+
+use chela_core::cut::{DroppedPart, Limit};
+use chela_core::{Audience, ContentHash, Trust, Zone};
+use serde::Serialize;
+
+use crate::core_file::Need;
+
+/// One file that is, or might have been, in the prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileReport {
+    /// Base name, such as `SOUL.md`.
+    pub name: String,
+    pub path: PathBuf,
+    /// As in the prompt: relative to the workspace where it is the working folder.
+    pub shown_path: String,
+    #[serde(flatten)]
+    pub status: FileStatus,
+    /// Hash of the file as it is on disk; `None` when it was not read.
+    pub hash: Option<ContentHash>,
+    /// Length of the file on disk in characters.
+    pub raw_chars: usize,
+    /// Length of what stands in the prompt.
+    pub injected_chars: usize,
+    pub trust: Trust,
+    pub audience: Audience,
+    pub zone: Zone,
+    pub remarks: Vec<Remark>,
+    /// What extensions did to it.
+    pub changes: Vec<ExtensionChange>,
+}
+
+/// Whether a file is in the prompt, and if not, why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(
+    tag = "status",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum FileStatus {
+    Injected,
+    Truncated {
+        by: Budget,
+        #[serde(serialize_with = "limit_as_text")]
+        limit: Limit,
+        dropped: Vec<Dropped>,
+    },
+    Missing {
+        need: Need,
+    },
+    Blank,
+    /// Sub-agents, cron runs and light heartbeats get fewer files.
+    FilteredBySession,
+    /// Private, in a session that others read.
+    FilteredByAudience,
+    /// BOOTSTRAP.md after the first conversation.
+    NotBrandNew,
+    DisabledByConfig {
+        key: &'static str,
+    },
+    OverTotalBudget {
+        #[serde(serialize_with = "limit_as_text")]
+        limit: Limit,
+    },
+    Unreadable {
+        why: String,
+    },
+    OutsideWorkspace {
+        target: PathBuf,
+    },
+    NotAFile {
+        kind: &'static str,
+    },
+    /// Matched by a glob, but not one of the names that context files have.
+    UnknownName,
+    /// Another name of a file that is already there.
+    SameFile {
+        name: String,
+    },
+    RemovedByExtension {
+        id: String,
+    },
+}
+
+/// Which of the two limits cut a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Budget {
+    PerFile,
+    Total,
+}
+
+/// A part of a file that is not in the prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Dropped {
+    pub first_line: u32,
+    pub last_line: u32,
+    pub chars: usize,
+    pub headings: Vec<String>,
+}
+
+/// Something the owner should know about a file that was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(
+    tag = "remark",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum Remark {
+    InvalidUtf8 {
+        offset: usize,
+        line: usize,
+    },
+    Utf16,
+    /// Invisible characters that can hide instructions were removed.
+    Invisible {
+        removed: usize,
+        /// The first few lines they were in.
+        lines: Vec<u32>,
+    },
+    /// Too large to be read whole: this many bytes in the middle were left out.
+    PartlyRead {
+        left_out: u64,
+    },
+    /// The pinned parts alone are larger than what the file may have.
+    PinsOverLimit {
+        needed: usize,
+    },
+}
+
+/// What an extension did to a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExtensionChange {
+    pub extension: String,
+    pub action: ExtensionAction,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ExtensionAction {
+    Added,
+    Changed,
+    Removed,
+    /// It wanted to take out text that the owner pinned; the file is as it was.
+    Refused,
+}
+
+impl FileStatus {
+    /// Whether any of the file is in the prompt.
+    pub fn is_in_prompt(&self) -> bool {
+        matches!(
+            self,
+            Self::Injected
+                | Self::Truncated { .. }
+                | Self::Missing {
+                    need: Need::Required
+                }
+        )
+    }
+}
+
+impl FileReport {
+    /// Whether the owner should look at this file.
+    pub fn wants_attention(&self) -> bool {
+        !self.remarks.is_empty()
+            || matches!(
+                self.status,
+                FileStatus::Truncated { .. }
+                    | FileStatus::OverTotalBudget { .. }
+                    | FileStatus::Missing {
+                        need: Need::Required
+                    }
+                    | FileStatus::Unreadable { .. }
+                    | FileStatus::OutsideWorkspace { .. }
+                    | FileStatus::NotAFile { .. }
+            )
+    }
+}
+
+impl From<&DroppedPart> for Dropped {
+    fn from(part: &DroppedPart) -> Self {
+        Self {
+            first_line: *part.lines.start(),
+            last_line: *part.lines.end(),
+            chars: part.chars,
+            headings: part.headings.clone(),
+        }
+    }
+}
+
+/// A limit as people say it: `20,000 characters`.
+pub fn limit_in_words(limit: Limit) -> String {
+    match limit {
+        Limit::Chars(chars) => format!("{} characters", thousands(chars)),
+        Limit::Tokens(tokens) => format!("{} tokens", thousands(tokens)),
+    }
+}
+
+fn limit_as_text<S: serde::Serializer>(limit: &Limit, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&limit_in_words(*limit))
+}
+
+pub(crate) fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+impl std::fmt::Display for FileStatus {
+    /// The rest of a sentence that begins with the file's name.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Injected => f.write_str("is in the prompt, whole"),
+            Self::Truncated { by, limit, dropped } => {
+                let key = by.key(*limit);
+                write!(f, "was cut to fit {} ({key})", limit_in_words(*limit))?;
+                let lines: Vec<_> = dropped.iter().map(Dropped::lines).collect();
+                if !lines.is_empty() {
+                    write!(f, "; left out: lines {}", lines.join(", "))?;
+                }
+                let headings: Vec<_> = dropped
+                    .iter()
+                    .flat_map(|part| &part.headings)
+                    .map(String::as_str)
+                    .collect();
+                if !headings.is_empty() {
+                    write!(f, " ({})", headings.join("; "))?;
+                }
+                Ok(())
+            }
+            Self::Missing {
+                need: Need::Required,
+            } => f.write_str("is missing; `chela init` creates it"),
+            Self::Missing {
+                need: Need::Optional,
+            } => f.write_str("does not exist"),
+            Self::Blank => f.write_str("has nothing in it"),
+            Self::FilteredBySession => f.write_str(
+                "is not given to this kind of session; list it under `inherit` to widen that",
+            ),
+            Self::FilteredByAudience => f.write_str("is private, and others read this session"),
+            Self::NotBrandNew => f.write_str("is only read in a brand-new workspace"),
+            Self::DisabledByConfig { key } => write!(f, "is left out by `{key}`"),
+            Self::OverTotalBudget { limit } => write!(
+                f,
+                "found no room: earlier files use up {} ({})",
+                limit_in_words(*limit),
+                Budget::Total.key(*limit)
+            ),
+            Self::Unreadable { why } => write!(f, "cannot be read: {why}"),
+            Self::OutsideWorkspace { target } => write!(
+                f,
+                "is a symlink out of its folder, to {}; it is not followed",
+                target.display()
+            ),
+            Self::NotAFile { kind } => write!(f, "is {kind}, not a file"),
+            Self::UnknownName => {
+                f.write_str("has a name that context files do not have, such as AGENTS.md")
+            }
+            Self::SameFile { name } => write!(f, "is the same file as {name}"),
+            Self::RemovedByExtension { id } => write!(f, "was taken out by extension `{id}`"),
+        }
+    }
+}
+
+impl Budget {
+    /// The config key that sets this limit.
+    pub fn key(self, limit: Limit) -> &'static str {
+        match (self, limit) {
+            (Self::PerFile, Limit::Chars(_)) => "bootstrapMaxChars",
+            (Self::PerFile, Limit::Tokens(_)) => "bootstrapMaxTokens",
+            (Self::Total, Limit::Chars(_)) => "bootstrapTotalMaxChars",
+            (Self::Total, Limit::Tokens(_)) => "bootstrapTotalMaxTokens",
+        }
+    }
+}
+
+impl Dropped {
+    fn lines(&self) -> String {
+        if self.first_line == self.last_line {
+            self.first_line.to_string()
+        } else {
+            format!("{}-{}", self.first_line, self.last_line)
+        }
+    }
+}
+
+impl std::fmt::Display for Remark {
+    /// The rest of a sentence that begins with the file's name.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::InvalidUtf8 { offset, line } => write!(
+                f,
+                "is not valid UTF-8 from byte {offset} (line {line}) on; bad bytes show as \u{FFFD}"
+            ),
+            Self::Utf16 => f.write_str("is UTF-16; save it as UTF-8"),
+            Self::Invisible { removed, lines } => {
+                let lines: Vec<_> = lines.iter().map(u32::to_string).collect();
+                write!(
+                    f,
+                    "had {removed} invisible characters that can hide instructions (first in line {}); they were left out",
+                    lines.join(", ")
+                )
+            }
+            Self::PartlyRead { left_out } => {
+                write!(
+                    f,
+                    "is too large: {left_out} bytes in the middle were not read"
+                )
+            }
+            Self::PinsOverLimit { needed } => write!(
+                f,
+                "pins more text than it may have: {} would be needed",
+                thousands(*needed)
+            ),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Files already read, cleaned and cut, kept until they change on disk.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::SystemTime;
+
+use chela_core::cut::{CutRequest, Limit, PinOutcome, cut};
+use chela_core::{ContentHash, tokens};
+
+use crate::decode::decode;
+use crate::markdown::heartbeat_has_work;
+use crate::read::{Located, Stamp, read};
+use crate::report::{Dropped, FileStatus, Remark};
+
+/// Texts longer than this are not kept in memory, only what was cut from them.
+const KEPT_TEXT: usize = 1 << 20;
+/// Ways of cutting one file that are kept: sessions of different kinds have different room.
+const KEPT_CUTS: usize = 4;
+/// Files of which something is kept.
+const KEPT_FILES: usize = 256;
+
+/// A file as read.
+#[derive(Debug)]
+pub(crate) struct Source {
+    located: Located,
+    stamp: Stamp,
+    pub(crate) hash: ContentHash,
+    pub(crate) raw_chars: usize,
+    pub(crate) remarks: Vec<Remark>,
+    pub(crate) has_text: bool,
+    pub(crate) has_heartbeat_work: bool,
+    text: Mutex<Option<Arc<str>>>,
+    cuts: Mutex<Vec<(CutKey, Arc<Shortened>)>>,
+}
+
+/// The text of a file as far as there is room for it.
+#[derive(Debug)]
+pub(crate) struct Shortened {
+    pub(crate) text: Arc<str>,
+    pub(crate) chars: usize,
+    tokens: OnceLock<usize>,
+    pub(crate) dropped: Vec<Dropped>,
+    pub(crate) pins: PinOutcome,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct CutKey {
+    name: String,
+    limit: Limit,
+    pins: Vec<String>,
+}
+
+/// All files of one workspace that were read.
+#[derive(Debug, Default)]
+pub(crate) struct Sources {
+    files: Mutex<HashMap<PathBuf, Arc<Source>>>,
+}
+
+impl Sources {
+    /// The file as it is now: from memory when it did not change since it was read.
+    pub(crate) fn get(
+        &self,
+        located: &Located,
+        now: SystemTime,
+    ) -> Result<Arc<Source>, FileStatus> {
+        if let Some(source) = lock(&self.files).get(&located.resolved)
+            && source.stamp == located.stamp
+        {
+            return Ok(Arc::clone(source));
+        }
+        let source = Arc::new(Source::read(located)?);
+        let mut files = lock(&self.files);
+        if source.stamp.is_fresh_at(now) {
+            files.remove(&located.resolved);
+        } else {
+            if files.len() >= KEPT_FILES {
+                files.clear();
+            }
+            files.insert(located.resolved.clone(), Arc::clone(&source));
+        }
+        Ok(source)
+    }
+}
+
+impl Source {
+    fn read(located: &Located) -> Result<Self, FileStatus> {
+        let (bytes, stamp) = read(located)?;
+        let decoded = decode(&bytes);
+        Ok(Self {
+            located: located.clone(),
+            stamp,
+            hash: ContentHash::of(&bytes.bytes),
+            raw_chars: decoded.raw_chars,
+            remarks: decoded.remarks,
+            has_text: !decoded.text.is_empty(),
+            has_heartbeat_work: heartbeat_has_work(&decoded.text),
+            text: Mutex::new(Some(decoded.text.into())),
+            cuts: Mutex::default(),
+        })
+    }
+
+    /// The whole text; read again when it was let go.
+    pub(crate) fn text(&self) -> Arc<str> {
+        if let Some(text) = &*lock(&self.text) {
+            return Arc::clone(text);
+        }
+        let text: Arc<str> = match read(&self.located) {
+            Ok((bytes, _)) => decode(&bytes).text.into(),
+            Err(_) => Arc::from(""),
+        };
+        *lock(&self.text) = Some(Arc::clone(&text));
+        text
+    }
+
+    /// Frees a long text once the load that needed it is done.
+    pub(crate) fn let_go(&self) {
+        let mut text = lock(&self.text);
+        if text.as_ref().is_some_and(|text| text.len() > KEPT_TEXT) {
+            *text = None;
+        }
+    }
+
+    pub(crate) fn shortened(&self, name: &str, limit: Limit, pins: &[String]) -> Arc<Shortened> {
+        let is_same = |key: &CutKey| key.limit == limit && key.name == name && key.pins == pins;
+        if let Some((_, kept)) = lock(&self.cuts).iter().find(|(key, _)| is_same(key)) {
+            return Arc::clone(kept);
+        }
+        let shortened = Arc::new(Shortened::of(name, &self.text(), limit, pins));
+        let mut cuts = lock(&self.cuts);
+        if cuts.len() >= KEPT_CUTS {
+            cuts.remove(0);
+        }
+        let key = CutKey {
+            name: name.to_owned(),
+            limit,
+            pins: pins.to_vec(),
+        };
+        cuts.push((key, Arc::clone(&shortened)));
+        shortened
+    }
+}
+
+impl Shortened {
+    pub(crate) fn of(name: &str, text: &Arc<str>, limit: Limit, pins: &[String]) -> Self {
+        let cut = cut(&CutRequest {
+            name,
+            text,
+            limit,
+            pinned_headings: pins,
+        });
+        let kept = if *cut.text == **text {
+            Arc::clone(text)
+        } else {
+            Arc::from(&*cut.text)
+        };
+        Self {
+            chars: kept.chars().count(),
+            text: kept,
+            tokens: OnceLock::new(),
+            dropped: cut.dropped.iter().map(Dropped::from).collect(),
+            pins: cut.pinned,
+        }
+    }
+
+    /// Its size in the unit of `limit`.
+    pub(crate) fn size_in(&self, limit: Limit) -> usize {
+        match limit {
+            Limit::Chars(_) => self.chars,
+            Limit::Tokens(_) => *self.tokens.get_or_init(|| tokens::count(&self.text)),
+        }
+    }
+}
+
+/// What is kept here can always be read again, so a poisoned lock does no harm.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,98 @@
+//! An agent's folder.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use chela_core::{Clock, Host};
+
+use crate::core_file::CoreFile;
+use crate::load::{LoadRequest, LoadedContext, load};
+use crate::read::{Look, look};
+use crate::source::Sources;
+
+/// A workspace folder that was found. Keep it between turns: it remembers what it has read.
+pub struct Workspace {
+    /// As the person knows it.
+    dir: PathBuf,
+    /// With links resolved; nothing outside is read.
+    pub(crate) root: PathBuf,
+    pub(crate) sources: Sources,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// Why a folder cannot serve as a workspace.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("there is no workspace at {}; `chela init` makes one", .0.display())]
+    Absent(PathBuf),
+    #[error("{} is not a folder; move it away or set another `workspace`", .0.display())]
+    NotAFolder(PathBuf),
+    #[error("cannot open the workspace {}: {source}", dir.display())]
+    Unreadable {
+        dir: PathBuf,
+        source: std::io::Error,
+    },
+}
+
+/// Whether a heartbeat has anything to look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HeartbeatTasks {
+    /// There is no HEARTBEAT.md, or it cannot be read.
+    NoFile,
+    /// Only headings, comments and empty items: no model needs to be asked.
+    None,
+    Some,
+}
+
+impl Workspace {
+    pub fn open(host: &Host, dir: &Path) -> Result<Self, OpenError> {
+        let root = std::fs::canonicalize(dir).map_err(|source| match source.kind() {
+            std::io::ErrorKind::NotFound => OpenError::Absent(dir.to_owned()),
+            std::io::ErrorKind::NotADirectory => OpenError::NotAFolder(dir.to_owned()),
+            _ => OpenError::Unreadable {
+                dir: dir.to_owned(),
+                source,
+            },
+        })?;
+        if !root.is_dir() {
+            return Err(OpenError::NotAFolder(dir.to_owned()));
+        }
+        Ok(Self {
+            dir: host.cwd.join(dir),
+            root,
+            sources: Sources::default(),
+            clock: Arc::clone(&host.clock),
+        })
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The context files of one session. Never fails: whatever is wrong with a file is in the
+    /// report.
+    pub fn load(&self, request: &LoadRequest<'_>) -> LoadedContext {
+        load(self, request)
+    }
+
+    /// The check before a heartbeat, without a model.
+    pub fn heartbeat_tasks(&self) -> HeartbeatTasks {
+        let Look::Found(located) = look(&self.root, &self.root.join(CoreFile::Heartbeat.name()))
+        else {
+            return HeartbeatTasks::NoFile;
+        };
+        match self.sources.get(&located, self.clock.now()) {
+            Ok(source) if source.has_heartbeat_work => HeartbeatTasks::Some,
+            Ok(_) => HeartbeatTasks::None,
+            Err(_) => HeartbeatTasks::NoFile,
+        }
+    }
+}
+
+impl std::fmt::Debug for Workspace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Workspace")
+            .field("dir", &self.dir)
+            .finish_non_exhaustive()
+    }
+}

@@ -10,6 +10,7 @@ mod include;
 mod read;
 mod substitute;
 
+pub(crate) use include::INCLUDE;
 pub(crate) use read::{ReadProblem, read_text};
 
 use std::path::{Path, PathBuf};
@@ -269,6 +270,3 @@ impl Gathered {
         self.root = root;
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,117 @@
+//! The last config that worked, for the day the file does not.
+//!
+//! Kept in the state folder as one piece: includes in place, but `${VAR}` as written, so that no
+//! secret moves from the environment to the disk.
+
+use std::path::PathBuf;
+
+use chela_core::{ContentHash, Host};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{ConfigStore, StoreError, write};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::key_path::KeyPath;
+use crate::sources::{self, Gathered, read_text};
+
+/// A config that was good once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LastGood {
+    /// The file that keeps it.
+    pub path: PathBuf,
+    /// When it was found good, in seconds since 1970.
+    pub saved_at: u64,
+    pub hash: ContentHash,
+    source: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Kept {
+    note: String,
+    config_file: PathBuf,
+    saved_at: u64,
+    hash: ContentHash,
+    config: Value,
+}
+
+/// The key of the config in the file.
+const CONFIG: &str = "config";
+
+impl LastGood {
+    /// The config in it, with today's environment filled in.
+    pub fn gather(&self, host: &Host) -> Gathered {
+        sources::gather_piece(host, self.path.clone(), self.source.clone(), CONFIG)
+    }
+}
+
+impl ConfigStore {
+    /// Where the last good config is kept.
+    pub fn last_good_path(&self) -> PathBuf {
+        self.host.state_dir().join("state").join("last-good.json")
+    }
+
+    /// Keeps a config that was read without errors. Writes only if it differs from the one kept.
+    /// Failing to keep it is worth a warning, not an error: the config itself is fine.
+    pub fn remember_good(&self, gathered: &Gathered) -> Option<Diagnostic> {
+        let config = gathered.unsubstituted();
+        let hash = ContentHash::of(config.to_string());
+        let config_file = self.path();
+        if let Some(kept) = self.read_kept()
+            && kept.1.hash == hash
+            && kept.1.config_file == config_file
+        {
+            return None;
+        }
+        let kept = Kept {
+            note: "The last config Chela could use. Written by Chela; edits here are lost."
+                .to_owned(),
+            config_file,
+            saved_at: self.host.unix_time(),
+            hash,
+            config,
+        };
+        let path = self.last_good_path();
+        let error = self.write_kept(&path, &kept).err()?;
+        Some(Diagnostic {
+            severity: Severity::Warning,
+            code: "last-good",
+            path: KeyPath::root(),
+            place: None,
+            message: format!("the config is fine, but no copy of it can be kept: {error}"),
+            hint: Some(
+                "without it, a broken config file cannot be made up for at the next start"
+                    .to_owned(),
+            ),
+        })
+    }
+
+    /// The last config that was good, if one was kept for this config file and is intact.
+    pub fn last_good(&self) -> Option<LastGood> {
+        let (source, kept) = self.read_kept()?;
+        let intact = kept.config_file == self.path()
+            && kept.hash == ContentHash::of(kept.config.to_string());
+        intact.then(|| LastGood {
+            path: self.last_good_path(),
+            saved_at: kept.saved_at,
+            hash: kept.hash,
+            source,
+        })
+    }
+
+    fn read_kept(&self) -> Option<(String, Kept)> {
+        let source = read_text(&self.last_good_path()).ok()?;
+        let kept = serde_json::from_str(&source).ok()?;
+        Some((source, kept))
+    }
+
+    fn write_kept(&self, path: &std::path::Path, kept: &Kept) -> Result<(), StoreError> {
+        write::make_folder_of(path)?;
+        let text = serde_json::to_string_pretty(kept).map_err(|error| StoreError::Io {
+            what: "write",
+            path: path.to_owned(),
+            source: error.into(),
+        })?;
+        write::Prepared::new(&self.host, path, &(text + "\n"))?.put_in_place()
+    }
+}

@@ -1,0 +1,120 @@
+//! Taking elements out of an object or a list.
+
+use super::Splice;
+use super::container::{Container, tail};
+use super::diff::Removal;
+use crate::text::scan::ends_line;
+
+pub fn removals(text: &str, all: &[Removal<'_>]) -> Vec<Splice> {
+    let mut ranges: Vec<(usize, usize)> = all
+        .iter()
+        .flat_map(|removal| ranges(text, removal))
+        .collect();
+    ranges.sort_unstable();
+    ranges
+        .into_iter()
+        .map(|(start, end)| Splice {
+            start,
+            end,
+            text: String::new(),
+        })
+        .collect()
+}
+
+fn ranges(text: &str, removal: &Removal<'_>) -> Vec<(usize, usize)> {
+    let container = Container::of(text, removal.container);
+    let mut pieces = Vec::new();
+    for index in &removal.indices {
+        let Some(element) = container.elements.get(*index) else {
+            continue;
+        };
+        pieces.push((element.start, element.end));
+        pieces.extend(element.comma.map(|comma| (comma, comma + 1)));
+        pieces.extend(tail(text, element.end).comments);
+    }
+    if !container.has_trailing_comma() {
+        pieces.extend(comma_left_over(&container, &removal.indices));
+    }
+    pieces.sort_unstable();
+    let ranges: Vec<_> = joined(text, pieces)
+        .into_iter()
+        .map(|range| tidy(text, range))
+        .collect();
+    if is_blank_without(text, &container, &ranges) {
+        return vec![(container.open + 1, container.close)];
+    }
+    ranges
+}
+
+/// When the last elements go, the comma before them would become a trailing one.
+fn comma_left_over(container: &Container, indices: &[usize]) -> Option<(usize, usize)> {
+    let last = container.elements.len().checked_sub(1)?;
+    if !indices.contains(&last) {
+        return None;
+    }
+    let stays = (0..last).rev().find(|index| !indices.contains(index))?;
+    container.elements[stays]
+        .comma
+        .map(|comma| (comma, comma + 1))
+}
+
+/// Ranges with only blanks between them become one.
+fn joined(text: &str, pieces: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for (start, end) in pieces {
+        match ranges.last_mut() {
+            Some(last) if start <= last.1 => last.1 = last.1.max(end),
+            Some(last) if is_blank(&text[last.1..start]) => last.1 = end,
+            _ => ranges.push((start, end)),
+        }
+    }
+    ranges
+}
+
+/// Takes the white space along that would be left over: the whole line where nothing else
+/// stands on it, else the gap on one side.
+fn tidy(text: &str, (start, end): (usize, usize)) -> (usize, usize) {
+    let left = text[..start].trim_end_matches([' ', '\t']).len();
+    let right = text.len() - text[end..].trim_start_matches([' ', '\t']).len();
+    let before = text[..left].chars().next_back();
+    let after = text[right..].chars().next();
+    let starts_line = before.is_none_or(ends_line);
+    let ends_here = after.is_none_or(ends_line);
+    match (starts_line, ends_here) {
+        (true, true) => (left, right + newline_length(&text[right..])),
+        (false, true) => (left, right),
+        (true, false) => (start, right),
+        (false, false) if matches!(after, Some('}' | ']')) => {
+            let alone = matches!(before, Some('{' | '['));
+            (left, if alone { right } else { end })
+        }
+        (false, false) => (start, right),
+    }
+}
+
+fn newline_length(text: &str) -> usize {
+    match text.chars().next() {
+        Some('\r') if text[1..].starts_with('\n') => 2,
+        Some(c) => c.len_utf8(),
+        None => 0,
+    }
+}
+
+fn is_blank_without(text: &str, container: &Container, ranges: &[(usize, usize)]) -> bool {
+    let mut pos = container.open + 1;
+    for (start, end) in ranges {
+        if text
+            .get(pos..*start)
+            .is_some_and(|between| !between.trim().is_empty())
+        {
+            return false;
+        }
+        pos = pos.max(*end);
+    }
+    text.get(pos..container.close)
+        .is_none_or(|rest| rest.trim().is_empty())
+}
+
+fn is_blank(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' ' | b'\t'))
+}

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{ConfigStore, StoreError, write};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::key_path::KeyPath;
-use crate::sources::{self, Gathered, read_text};
+use crate::sources::{self, Gathered, MainFile, read_text};
 
 /// A config that was good once.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,9 +51,16 @@ impl ConfigStore {
         self.host.state_dir().join("state").join("last-good.json")
     }
 
-    /// Keeps a config that was read without errors. Writes only if it differs from the one kept.
+    /// Keeps a config that was read from the config file without errors. Writes only if it differs from the one kept.
     /// Failing to keep it is worth a warning, not an error: the config itself is fine.
     pub fn remember_good(&self, gathered: &Gathered) -> Option<Diagnostic> {
+        let own = gathered
+            .files
+            .first()
+            .is_some_and(|file| file.path == self.path());
+        if !own || gathered.main != MainFile::Read || gathered.has_errors() {
+            return None;
+        }
         let config = gathered.unsubstituted();
         let hash = ContentHash::of(config.to_string());
         let config_file = self.path();

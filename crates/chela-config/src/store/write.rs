@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use chela_core::Host;
 
 use super::StoreError;
+use crate::sources::ReadProblem;
 
 /// Config files hold secrets: a new one is for its owner only.
 const PRIVATE_FILE: u32 = 0o600;
@@ -106,20 +107,20 @@ fn unique(host: &Host) -> String {
 }
 
 /// Where a file really is: what a symlink points to, even if nothing is there yet.
-pub(super) fn real_target(path: &Path) -> Result<PathBuf, StoreError> {
+pub(super) fn real_target(named: &Path) -> Result<PathBuf, StoreError> {
     const MAX_LINKS: usize = 40;
-    let mut path = path.to_owned();
+    let mut path = named.to_owned();
     for _ in 0..MAX_LINKS {
         match std::fs::read_link(&path) {
             Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
             Err(_) => return Ok(path),
         }
     }
-    let source = io::Error::from(rustix::io::Errno::LOOP);
-    Err(StoreError::Io {
-        what: "follow",
-        path,
-        source,
+    let (words, hint) = ReadProblem::Failed(rustix::io::Errno::LOOP).words();
+    Err(StoreError::Unreadable {
+        path: named.to_owned(),
+        words,
+        hint,
     })
 }
 

@@ -1,11 +1,75 @@
-//! Token counting (first form: the final signature, an estimate behind it).
+//! What a text costs: tokens of the o200k vocabulary, counted exactly.
+//!
+//! Special tokens have no meaning here: `<|endoftext|>` in a text is text.
 
-/// Number of tokens in `text` under the o200k vocabulary.
+mod layout;
+mod merge;
+mod pieces;
+mod vocabulary;
+
+use merge::Merger;
+use pieces::Pieces;
+use vocabulary::{LONGEST, rank};
+
+/// The number of tokens in `text`.
 pub fn count(text: &str) -> usize {
-    text.len().div_ceil(4)
+    let mut merger = Merger::default();
+    Pieces::new(text)
+        .map(|piece| piece_count(&mut merger, piece))
+        .sum()
 }
 
-/// The number of tokens of `text`, or `None` when there are more than `limit`.
+/// The number of tokens in `text`, or `None` when there are more than `limit`. Reads no further
+/// than it must to know.
 pub fn count_at_most(text: &str, limit: usize) -> Option<usize> {
-    Some(count(text)).filter(|count| *count <= limit)
+    let mut merger = Merger::default();
+    let mut count = 0;
+    for piece in Pieces::new(text) {
+        // No token is longer than `LONGEST`: a piece may be too much before it is merged.
+        let fewest = piece.len().div_ceil(LONGEST);
+        if count + fewest > limit {
+            return None;
+        }
+        count += piece_count(&mut merger, piece);
+    }
+    (count <= limit).then_some(count)
 }
+
+/// The tokens of `text`.
+pub fn encode(text: &str) -> Vec<u32> {
+    let mut merger = Merger::default();
+    let mut tokens = Vec::with_capacity(text.len() / 4);
+    for piece in Pieces::new(text) {
+        let bytes = piece.as_bytes();
+        if let Some(token) = rank(bytes) {
+            tokens.push(token);
+            continue;
+        }
+        let mut start = 0;
+        for end in merger.ends(bytes) {
+            tokens.extend(rank(&bytes[start..*end]));
+            start = *end;
+        }
+    }
+    tokens
+}
+
+/// The bytes that tokens stand for; `None` when one of them is not in the vocabulary. Tokens may
+/// end inside a character, so the bytes need not be UTF-8.
+pub fn decode(tokens: &[u32]) -> Option<Vec<u8>> {
+    let parts: Option<Vec<&[u8]>> = tokens
+        .iter()
+        .map(|token| vocabulary::token(*token))
+        .collect();
+    parts.map(|parts| parts.concat())
+}
+
+fn piece_count(merger: &mut Merger, piece: &str) -> usize {
+    match rank(piece.as_bytes()) {
+        Some(_) => 1,
+        None => merger.ends(piece.as_bytes()).len(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

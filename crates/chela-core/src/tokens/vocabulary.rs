@@ -1,0 +1,69 @@
+//! The o200k vocabulary, laid out by the build script and read where it lies.
+//!
+//! Nothing is parsed or allocated: the tables are part of the program's image, and only the pages
+//! a text touches are ever loaded.
+
+use super::layout::{EMPTY, SLOTS, place, read_slot};
+
+static BYTES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/o200k.bytes"));
+static START_OF: &[[u8; 4]] = include_bytes!(concat!(env!("OUT_DIR"), "/o200k.starts"))
+    .as_chunks()
+    .0;
+static SLOT_AT: &[[u8; 4]] = include_bytes!(concat!(env!("OUT_DIR"), "/o200k.slots"))
+    .as_chunks()
+    .0;
+
+/// No token is longer than this many bytes.
+pub const LONGEST: usize = 128;
+
+/// The rank of the token made of exactly these bytes. Also its id.
+pub fn rank(bytes: &[u8]) -> Option<u32> {
+    if bytes.len() > LONGEST {
+        return None;
+    }
+    let (mut at, wanted) = place(bytes);
+    loop {
+        let slot = u32::from_le_bytes(*SLOT_AT.get(at)?);
+        if slot == EMPTY {
+            return None;
+        }
+        let (mark, rank) = read_slot(slot);
+        if mark == wanted && token(rank) == Some(bytes) {
+            return Some(rank);
+        }
+        at = (at + 1) % SLOTS;
+    }
+}
+
+/// The bytes of a token.
+pub fn token(rank: u32) -> Option<&'static [u8]> {
+    let at = usize::try_from(rank).ok()?;
+    let start = u32::from_le_bytes(*START_OF.get(at)?);
+    let end = u32::from_le_bytes(*START_OF.get(at + 1)?);
+    BYTES.get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BYTES, LONGEST, START_OF, rank, token};
+
+    #[test]
+    fn every_token_is_found_under_its_own_bytes() {
+        let count = u32::try_from(START_OF.len()).unwrap() - 1;
+        assert_eq!(count, 199_998);
+        let mut longest = 0;
+        for id in 0..count {
+            let bytes = token(id).unwrap();
+            assert_eq!(rank(bytes), Some(id));
+            longest = longest.max(bytes.len());
+        }
+        assert_eq!(longest, LONGEST);
+        assert_eq!(token(count), None);
+        assert_eq!(rank(&BYTES[..=LONGEST]), None);
+    }
+
+    #[test]
+    fn every_single_byte_is_a_token() {
+        assert!((0..=u8::MAX).all(|byte| rank(&[byte]).is_some()));
+    }
+}

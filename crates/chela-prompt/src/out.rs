@@ -109,8 +109,8 @@ impl Out {
         }
     }
 
-    /// Contributed lines as a list, each a part of its own.
-    pub(crate) fn push_lines(&mut self, lines: &[&Sourced<String>]) {
+    /// Contributed lines one under the other behind a mark, each a part of its own.
+    pub(crate) fn push_lines(&mut self, mark: &str, lines: &[&Sourced<String>]) {
         for (at, line) in lines.iter().enumerate() {
             if at > 0 {
                 self.text.push('\n');
@@ -121,7 +121,7 @@ impl Out {
                 line.trust,
                 line.audience,
                 |out| {
-                    out.text.push_str("- ");
+                    out.text.push_str(mark);
                     out.text.push_str(item(&line.value).as_ref());
                 },
             );
@@ -230,8 +230,8 @@ pub(crate) fn one_line(value: &str) -> Cow<'_, str> {
     }
 }
 
-/// A line as it may stand in a list: without a list mark or heading mark of its own, because
-/// a heading inside a list item is still a heading.
+/// A line of its own that is only text: without a mark at its beginning that would make it a
+/// heading, a list item, a quotation, a rule or a code fence.
 pub(crate) fn item(line: &str) -> Cow<'_, str> {
     let line = one_line(line);
     let unmarked = without_marks(&line);
@@ -243,16 +243,19 @@ pub(crate) fn item(line: &str) -> Cow<'_, str> {
 
 fn without_marks(mut line: &str) -> &str {
     loop {
-        let unmarked = match line.trim_start_matches('#') {
-            rest if rest.len() == line.len() => line.strip_prefix(['-', '*', '+']).unwrap_or(line),
-            rest => rest,
-        };
-        let is_mark = unmarked.len() < line.len()
-            && (unmarked.is_empty() || unmarked.starts_with(char::is_whitespace));
+        let rest = line.trim_start_matches(['#', '-', '*', '+', '=', '_', '>', '~', '`', '<']);
+        let mark = &line[..line.len() - rest.len()];
+        let is_mark = !mark.is_empty()
+            && (rest.is_empty()
+                || rest.starts_with(char::is_whitespace)
+                || mark.starts_with('>')
+                || mark.contains("```")
+                || mark.contains("~~~")
+                || (mark.ends_with('<') && rest.starts_with('!')));
         if !is_mark {
             return line;
         }
-        line = unmarked.trim_start();
+        line = rest.trim_start();
     }
 }
 
@@ -267,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn list_items_lose_marks_of_their_own() {
+    fn a_line_of_its_own_is_only_text() {
         for (given, shown) in [
             ("- opus: a/b", "opus: a/b"),
             ("## Safety", "Safety"),
@@ -275,6 +278,13 @@ mod tests {
             ("#general is read-only", "#general is read-only"),
             ("-1 is fine", "-1 is fine"),
             ("#", ""),
+            ("---", ""),
+            ("```sh", "sh"),
+            ("> # quoted", "quoted"),
+            ("<!-- hidden", "!-- hidden"),
+            ("<b>bold</b> and `code`", "<b>bold</b> and `code`"),
+            ("`chela status` first", "`chela status` first"),
+            ("**Bold** first", "**Bold** first"),
         ] {
             assert_eq!(item(given), shown, "{given}");
         }

@@ -200,16 +200,16 @@ impl Values for View<'_> {
         let sandbox = self.sandbox();
         match name {
             "tools" => self.tools.write(out),
-            "native_commands" => out.push_lines(&lines(&input.native_commands)),
+            "native_commands" => out.push_lines("", &lines(&input.native_commands)),
             "skills" => self.write_skills(out),
-            "aliases" => out.push_lines(&lines(&input.model_aliases)),
+            "aliases" => out.push_lines("- ", &lines(&input.model_aliases)),
             "time_zone" => push(out, &input.time_zone),
             "working_dir" => match self.container_dir() {
                 Some(container) => out.push(&container),
                 None => out.push_value(&input.workspace_dir),
             },
             "workspace_dir" => out.push_value(&input.workspace_dir),
-            "workspace_notes" => out.push_lines(&lines(&input.workspace_notes)),
+            "workspace_notes" => out.push_lines("- ", &lines(&input.workspace_notes)),
             "docs_path" => push(out, &input.docs_path),
             "source_path" => push(out, &input.source_path),
             "container_dir" => out.push(&self.container_dir().unwrap_or_default()),
@@ -233,7 +233,7 @@ impl Values for View<'_> {
                 let channels: Vec<_> = self.message_channels().collect();
                 out.push_list(channels.iter().map(String::as_str));
             }
-            "message_hints" => out.push_lines(&lines(&input.message_hints)),
+            "message_hints" => out.push_lines("- ", &lines(&input.message_hints)),
             "channel" => out.push(self.channel.as_deref().unwrap_or_default()),
             "canvas_root" => push(out, &input.runtime.canvas_root),
             "voice_hint" => push_sourced(out, input.voice_hint.as_ref()),

@@ -16,10 +16,7 @@ pub struct DiskError {
 }
 
 impl DiskError {
-    pub(crate) fn new(
-        action: &'static str,
-        path: &Path,
-    ) -> impl FnOnce(std::io::Error) -> Self {
+    pub(crate) fn new(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self {
             action,
             path: path.to_owned(),

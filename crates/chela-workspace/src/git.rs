@@ -104,6 +104,7 @@ impl Git {
             ("LC_ALL".into(), "C".into()),
             ("GIT_TERMINAL_PROMPT".into(), "0".into()),
             ("GIT_OPTIONAL_LOCKS".into(), "0".into()),
+            ("GIT_LITERAL_PATHSPECS".into(), "1".into()),
             ("GIT_NO_REPLACE_OBJECTS".into(), "1".into()),
         ];
         for name in ["XDG_CONFIG_HOME", "SystemRoot"] {
@@ -127,7 +128,7 @@ impl Git {
             .env_clear()
             .envs(self.env.iter().map(|(name, value)| (name, value)));
         command.envs(call.env).current_dir(&self.dir);
-        command.args(["--no-pager", "--literal-pathspecs"]);
+        command.arg("--no-pager");
         command
             .args(SAFE.iter().flat_map(|setting| ["-c", setting]))
             .args(call.args);

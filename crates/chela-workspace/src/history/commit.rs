@@ -163,7 +163,8 @@ impl History {
         let call = Call {
             args: os(&["check-ignore", "-z", "--stdin"]),
             stdin: Some(paths.join("\0").into_bytes()),
-            ..Call::default()
+            // It takes paths, not patterns, and refuses to be told so.
+            env: vec![("GIT_LITERAL_PATHSPECS", "0".into())],
         };
         match self.git.run(call) {
             Ok(output) => Ok(parts(&output).collect()),

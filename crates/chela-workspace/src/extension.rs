@@ -23,7 +23,7 @@ const MOST_ADDED: usize = 32;
 pub trait BootstrapExtension: Send + Sync {
     fn id(&self) -> &str;
 
-    /// Files are known by `path`; of a new file, `path`, `content`, `audience` and `zone` count.
+    /// Files are known by `path`, relative ones starting at the workspace; of a new file, `path`, `content`, `audience` and `zone` count.
     fn adjust(&self, files: &mut Vec<ContextFile>, context: &BootstrapContext<'_>);
 }
 
@@ -59,6 +59,11 @@ pub(crate) fn apply(
         .iter()
         .any(|file| file.audience == Audience::Private);
     extension.adjust(&mut offered, context);
+    for file in &mut offered {
+        if !file.path.as_os_str().is_empty() {
+            file.path = context.workspace.join(&file.path);
+        }
+    }
 
     let id = extension.id();
     let mut after: Vec<_> = files
@@ -74,15 +79,29 @@ pub(crate) fn apply(
             touched
         })
         .collect();
-    let known = |after: &[Touched], path: &Path| after.iter().any(|t| t.file.path == path);
     for file in offered.into_iter().take(MOST_ADDED) {
-        let is_useful = !file.path.as_os_str().is_empty() && !file.content.trim().is_empty();
-        if is_useful && !known(&after, &file.path) {
-            let file = added(file, id, holds_private);
-            after.push(Touched {
-                file,
-                changes: vec![change(id, ExtensionAction::Added)],
-            });
+        if file.path.as_os_str().is_empty() || file.content.trim().is_empty() {
+            continue;
+        }
+        let file = added(
+            file,
+            id,
+            &Surroundings {
+                workspace: context.workspace,
+                holds_private,
+            },
+        );
+        let changes = vec![change(id, ExtensionAction::Added)];
+        match after
+            .iter_mut()
+            .find(|touched| touched.file.path == file.path)
+        {
+            None => after.push(Touched { file, changes }),
+            Some(touched) if touched.file.status.is_nothing_there() => {
+                *touched = Touched { file, changes };
+            }
+            // It is kept out of this session for a reason.
+            Some(_) => {}
         }
     }
     after
@@ -133,12 +152,21 @@ fn settle(
     Some(ExtensionAction::Changed)
 }
 
+struct Surroundings<'a> {
+    workspace: &'a Path,
+    holds_private: bool,
+}
+
 /// A new file. Where private files could be read, its text may hold some of them.
-fn added(file: ContextFile, id: &str, holds_private: bool) -> ContextFile {
+fn added(file: ContextFile, id: &str, around: &Surroundings<'_>) -> ContextFile {
     let name = file_name(&file.path);
-    let shown_path = sanitize::literal(&file.path.to_string_lossy()).into_owned();
+    let shown_path = file
+        .path
+        .strip_prefix(around.workspace)
+        .unwrap_or(&file.path);
+    let shown_path = sanitize::literal(&shown_path.to_string_lossy()).into_owned();
     let by_name = CoreFile::of(&name).map_or(Audience::Shared, CoreFile::audience);
-    let by_content = if holds_private {
+    let by_content = if around.holds_private {
         Audience::Private
     } else {
         Audience::Shared

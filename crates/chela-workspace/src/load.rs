@@ -191,7 +191,7 @@ fn is_same_file(one: &Located, other: &Located) -> bool {
 fn extend(workspace: &Workspace, request: &LoadRequest<'_>, mut drafts: Vec<Draft>) -> Vec<Draft> {
     let context = BootstrapContext {
         agent: request.agent,
-        workspace: workspace.dir(),
+        workspace: &workspace.root,
         session: request.session,
         audience: request.audience,
     };

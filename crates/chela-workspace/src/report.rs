@@ -44,7 +44,7 @@ pub enum FileStatus {
     Injected,
     Truncated {
         by: Budget,
-        #[serde(serialize_with = "limit_as_text")]
+        #[serde(serialize_with = "limit_with_unit")]
         limit: Limit,
         dropped: Vec<Dropped>,
     },
@@ -62,7 +62,7 @@ pub enum FileStatus {
         key: &'static str,
     },
     OverTotalBudget {
-        #[serde(serialize_with = "limit_as_text")]
+        #[serde(serialize_with = "limit_with_unit")]
         limit: Limit,
     },
     Unreadable {
@@ -151,6 +151,11 @@ pub enum ExtensionAction {
 }
 
 impl FileStatus {
+    /// Whether there is no text that could have been kept out.
+    pub(crate) fn is_nothing_there(&self) -> bool {
+        matches!(self, Self::Missing { .. } | Self::Blank)
+    }
+
     /// Whether any of the file is in the prompt.
     pub fn is_in_prompt(&self) -> bool {
         matches!(
@@ -201,8 +206,13 @@ pub fn limit_in_words(limit: Limit) -> String {
     }
 }
 
-fn limit_as_text<S: serde::Serializer>(limit: &Limit, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&limit_in_words(*limit))
+/// `{"chars": 20000}` or `{"tokens": 5000}`.
+fn limit_with_unit<S: serde::Serializer>(limit: &Limit, serializer: S) -> Result<S::Ok, S::Error> {
+    let (unit, amount) = match limit {
+        Limit::Chars(amount) => ("chars", amount),
+        Limit::Tokens(amount) => ("tokens", amount),
+    };
+    serializer.collect_map([(unit, amount)])
 }
 
 pub(crate) fn thousands(number: usize) -> String {

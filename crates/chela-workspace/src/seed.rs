@@ -54,7 +54,7 @@ pub struct SeedReport {
 
 /// What became of the wish for a git repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "repository", rename_all = "camelCase")]
+#[serde(tag = "outcome", rename_all = "camelCase")]
 pub enum Repository {
     Created {
         commit: Option<CommitId>,

@@ -21,6 +21,8 @@ pub(super) struct Candidate {
     /// The folder its links may not leave.
     pub(super) root: PathBuf,
     pub(super) path: PathBuf,
+    /// How the operator's lists name it: relative to its folder.
+    pub(super) relative: PathBuf,
     pub(super) shown_path: String,
     pub(super) need: Need,
     pub(super) trust: Trust,
@@ -71,6 +73,7 @@ pub(super) fn candidates(workspace: &Workspace, request: &LoadRequest<'_>) -> Ve
             place: Place::Workspace,
             root: workspace.root.clone(),
             path: workspace.root.join(relative),
+            relative: relative.to_owned(),
             shown_path: shown(relative),
             need,
             trust: Trust::Owner,
@@ -110,6 +113,7 @@ pub(super) fn candidates(workspace: &Workspace, request: &LoadRequest<'_>) -> Ve
             shown_path: sanitize::literal(&path.to_string_lossy()).into_owned(),
             root,
             path,
+            relative: PathBuf::from(name),
             need: Need::Optional,
             trust: folder.trust.min(Trust::Owner),
             audience: Audience::Shared,
@@ -157,7 +161,7 @@ pub(super) fn gate(request: &LoadRequest<'_>, candidate: &Candidate) -> Option<F
             && settings
                 .inherit
                 .iter()
-                .any(|entry| is_meant_by(entry, &candidate.shown_path))
+                .any(|entry| is_meant_by(entry, &candidate.relative.to_string_lossy()))
     };
     let is_for_session = match request.session {
         SessionScope::Main => true,

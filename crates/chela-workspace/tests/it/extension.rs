@@ -238,3 +238,29 @@ fn extensions_run_in_order_and_are_told_the_session() {
         ]
     );
 }
+
+#[test]
+fn a_file_cannot_be_impersonated_by_another_spelling_of_its_path() {
+    let home = Home::with(&COMPLETE);
+    home.write("BOOTSTRAP.md", "old");
+    let twin = Extension(
+        "twin",
+        |files: &mut Vec<ContextFile>, _: &BootstrapContext<'_>| {
+            files.push(new_file(files, "SOUL.md", "another soul"));
+            files.push(new_file(files, "USER.md", "somebody"));
+            files.push(new_file(files, "BOOTSTRAP.md", "new"));
+        },
+    );
+    let loaded = load_with(&home, &Plain::default(), &[&twin]);
+    assert_eq!(
+        names(&loaded),
+        ["AGENTS.md", "SOUL.md", "IDENTITY.md", "USER.md", "TOOLS.md"]
+    );
+    assert_eq!(&*file(&loaded, "SOUL.md").content, "soul");
+    assert_eq!(
+        file(&loaded, "USER.md").trust,
+        Trust::Plugin,
+        "there was none, so it may give one"
+    );
+    assert_eq!(status(&loaded, "BOOTSTRAP.md"), &FileStatus::NotBrandNew);
+}

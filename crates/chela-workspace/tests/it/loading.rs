@@ -342,3 +342,31 @@ fn a_workspace_must_be_a_folder() {
     assert!(matches!(open("file"), OpenError::NotAFolder(_)));
     assert!(open("nowhere").to_string().contains("chela init"));
 }
+
+#[test]
+fn a_file_that_just_changed_is_not_taken_from_memory() {
+    let mut home = everything();
+    let modified = home
+        .dir
+        .join("MEMORY.md")
+        .metadata()
+        .unwrap()
+        .modified()
+        .unwrap();
+    let reads_again = |home: &Home| {
+        let (workspace, plain) = (home.workspace(), Plain::default());
+        let content = || file(&plain.load(&workspace), "MEMORY.md").content.clone();
+        !std::sync::Arc::ptr_eq(&content(), &content())
+    };
+    let at = |millis| {
+        let now = modified + std::time::Duration::from_millis(millis);
+        std::sync::Arc::new(chela_core::FixedClock(now))
+    };
+    home.host.clock = at(20);
+    assert!(
+        reads_again(&home),
+        "it could change again within the same tick"
+    );
+    home.host.clock = at(60_000);
+    assert!(!reads_again(&home));
+}

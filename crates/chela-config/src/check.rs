@@ -1,0 +1,103 @@
+//! The strict check: everything in a config that is not as it should be, all at once.
+//!
+//! The same walk finds what cannot be used. A start is tolerant: it leaves those parts out and
+//! goes on with their defaults.
+
+mod agents;
+mod expect;
+mod fill;
+mod forms;
+mod walk;
+
+pub(crate) use fill::fill_in;
+
+use crate::diagnostic::{Diagnostic, Place, Severity};
+use crate::key_path::{KeyPath, Segment};
+use crate::model::Config;
+use crate::node::{At, Kind, Node};
+use crate::shape::Shaped;
+
+/// What a check found.
+#[derive(Debug, Default)]
+pub(crate) struct Checked {
+    pub findings: Vec<Finding>,
+    /// What has to go before the config can be used; no path lies inside another.
+    pub drops: Vec<KeyPath>,
+}
+
+/// A diagnostic that still knows where its value stands in the bytes of a file.
+#[derive(Debug, Clone)]
+pub(crate) struct Finding {
+    pub severity: Severity,
+    pub code: &'static str,
+    pub path: KeyPath,
+    pub at: At,
+    pub message: String,
+    pub hint: Option<String>,
+    /// What a tolerant start does about it.
+    pub consequence: Option<&'static str>,
+}
+
+impl Finding {
+    /// As the strict check tells it.
+    pub fn strict(self, place: Option<Place>) -> Diagnostic {
+        let Self { severity, code, path, message, hint, .. } = self;
+        Diagnostic { severity, code, path, place, message, hint }
+    }
+
+    /// As a start tells it: nothing here stops it, and the consequence is named.
+    pub fn tolerated(mut self, place: Option<Place>) -> Diagnostic {
+        self.severity = self.severity.min(Severity::Warning);
+        if let Some(consequence) = self.consequence {
+            self.message = format!("{}; {consequence}", self.message);
+        }
+        self.strict(place)
+    }
+}
+
+/// Checks a config in its present shape (older shapes are migrated before).
+pub(crate) fn check(root: &Node) -> Checked {
+    let mut walk = walk::Walk::new();
+    walk.document(Config::SHAPE, root);
+    let mut checked = walk.finish();
+    agents::check(root, &mut checked);
+    checked.findings.sort_by_key(|finding| (finding.at.file, finding.at.start));
+    checked
+}
+
+/// Everything wrong with a tree, without places in files.
+pub fn check_tree(root: &Node) -> Vec<Diagnostic> {
+    check(root).findings.into_iter().map(|finding| finding.strict(None)).collect()
+}
+
+/// The tree without what the check found unusable.
+pub(crate) fn prune(root: &mut Node, drops: &[KeyPath]) {
+    // Later items first, so that the positions of earlier ones stay true.
+    for path in drops.iter().rev() {
+        let Some((parent, last)) = path.split_last() else {
+            *root = Node::new(Kind::Object(Vec::new()), root.at);
+            continue;
+        };
+        let Some(parent) = at_path_mut(root, &parent) else { continue };
+        match (last, &mut parent.kind) {
+            (Segment::Key(key), Kind::Object(members)) => members.retain(|member| member.key != *key),
+            (Segment::Index(index), Kind::Array(items)) if *index < items.len() => {
+                items.remove(*index);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn at_path_mut<'a>(root: &'a mut Node, path: &KeyPath) -> Option<&'a mut Node> {
+    path.segments().iter().try_fold(root, |node, segment| match (segment, &mut node.kind) {
+        (Segment::Key(key), Kind::Object(members)) => {
+            members.iter_mut().find(|member| member.key == *key).map(|member| &mut member.value)
+        }
+        (Segment::Index(index), Kind::Array(items)) => items.get_mut(*index),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,171 @@
+//! What holds between keys: the roster and who refers to it.
+
+use std::collections::BTreeMap;
+
+use chela_core::AgentId;
+use chela_core::suggest::nearest;
+
+use super::{Checked, Finding};
+use crate::diagnostic::Severity;
+use crate::key_path::KeyPath;
+use crate::node::{At, Kind, Node};
+
+pub fn check(root: &Node, checked: &mut Checked) {
+    let list = root.get("agents").and_then(|agents| agents.get("list"));
+    let known = roster(list, checked);
+    if known.is_empty() {
+        return;
+    }
+    for (at, path, id) in references(root) {
+        if id != "*" && !known.contains_key(AgentId::normalize(id).as_str()) {
+            let hint = match nearest(id, known.keys().map(String::as_str)) {
+                Some(close) => format!("did you mean `{close}`?"),
+                None => format!("the agents are {}", listed(&known)),
+            };
+            checked.findings.push(Finding {
+                severity: Severity::Warning,
+                code: "unknown-agent",
+                path,
+                at,
+                message: format!("there is no agent `{id}`"),
+                hint: Some(hint),
+                consequence: None,
+            });
+        }
+    }
+    exec_policies(root, checked);
+}
+
+/// The ids of the roster; says which are odd, double or doubly the default.
+fn roster(list: Option<&Node>, checked: &mut Checked) -> BTreeMap<String, usize> {
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    let mut default: Option<usize> = None;
+    let path = KeyPath::root().key("agents").key("list");
+    for (index, entry) in list.map_or(&[][..], Node::items).iter().enumerate() {
+        let entry_path = path.index(index);
+        if let Some(node) = entry.get("id")
+            && let Some(text) = node.as_str()
+        {
+            let id = AgentId::normalize(text);
+            let mut say = |severity, code, message, hint, consequence| {
+                checked.findings.push(Finding {
+                    severity,
+                    code,
+                    path: entry_path.key("id"),
+                    at: node.at,
+                    message,
+                    hint: Some(hint),
+                    consequence,
+                });
+            };
+            if id.as_str() != text {
+                let hint = "use a-z, 0-9, `_` and `-`".to_owned();
+                let message = format!("`{text}` is read as `{id}`");
+                say(Severity::Warning, "agent-id", message, hint, None);
+            }
+            match known.get(id.as_str()) {
+                Some(first) => {
+                    let message = format!("a second agent named `{id}`");
+                    let hint = format!("the first is `agents.list[{first}]`; give each its own id");
+                    say(Severity::Error, "duplicate-agent", message, hint, Some("the first is used"));
+                    drop_whole(checked, entry_path.clone());
+                    continue;
+                }
+                None => {
+                    known.insert(id.to_string(), index);
+                }
+            }
+        }
+        if let Some(node) = entry.get("default")
+            && node.kind == Kind::Bool(true)
+        {
+            match default {
+                None => default = Some(index),
+                Some(first) => {
+                    checked.findings.push(Finding {
+                        severity: Severity::Error,
+                        code: "two-defaults",
+                        path: entry_path.key("default"),
+                        at: node.at,
+                        message: "a second default agent".to_owned(),
+                        hint: Some(format!("`agents.list[{first}]` is the default already; keep one")),
+                        consequence: Some("the first is used"),
+                    });
+                    drop_whole(checked, entry_path.key("default"));
+                }
+            }
+        }
+    }
+    known
+}
+
+/// Adds a path to drop, in place of any drops inside it, keeping the order of the walk.
+fn drop_whole(checked: &mut Checked, path: KeyPath) {
+    checked.drops.retain(|drop| !drop.starts_with(&path));
+    if !checked.drops.iter().any(|drop| path.starts_with(drop)) {
+        checked.drops.push(path);
+        checked.drops.sort();
+    }
+}
+
+/// Every place that names an agent.
+fn references(root: &Node) -> Vec<(At, KeyPath, &str)> {
+    let mut found = Vec::new();
+    let top = KeyPath::root();
+    let bindings = root.get("bindings").map_or(&[][..], Node::items);
+    for (index, binding) in bindings.iter().enumerate() {
+        if let Some(node) = binding.get("agentId")
+            && let Some(id) = node.as_str()
+        {
+            found.push((node.at, top.key("bindings").index(index).key("agentId"), id));
+        }
+    }
+    for member in root.get("broadcast").map_or(&[][..], Node::members) {
+        for (index, node) in member.value.items().iter().enumerate() {
+            if let Some(id) = node.as_str() {
+                found.push((node.at, top.key("broadcast").key(&member.key).index(index), id));
+            }
+        }
+    }
+    for keys in [
+        &["systemAgent", "agentId"][..],
+        &["agents", "defaults", "heartbeat", "agentId"],
+    ] {
+        let path = keys.iter().fold(top.clone(), |path, key| path.key(*key));
+        if let Some(node) = root.at_path(&path)
+            && let Some(id) = node.as_str()
+        {
+            found.push((node.at, path, id));
+        }
+    }
+    found
+}
+
+fn listed(known: &BTreeMap<String, usize>) -> String {
+    let names: Vec<String> = known.keys().map(|name| format!("`{name}`")).collect();
+    names.join(", ")
+}
+
+/// `mode` says it all; the older pair beside it contradicts it.
+fn exec_policies(root: &Node, checked: &mut Checked) {
+    let top = KeyPath::root();
+    let mut places = vec![top.key("tools").key("exec")];
+    let agents = root.at_path(&top.key("agents").key("list")).map_or(0, |list| list.items().len());
+    places.extend((0..agents).map(|index| {
+        top.key("agents").key("list").index(index).key("tools").key("exec")
+    }));
+    for path in places {
+        let Some(exec) = root.at_path(&path) else { continue };
+        let (Some(_), Some(member)) = (exec.get("mode"), exec.member("security")) else { continue };
+        checked.findings.push(Finding {
+            severity: Severity::Error,
+            code: "exec-mode-twice",
+            path: path.key("security"),
+            at: member.key_at,
+            message: "`security` cannot stand beside `mode`".to_owned(),
+            hint: Some("`mode` says both what may run and when to ask; remove `security`".to_owned()),
+            consequence: Some("`mode` is used"),
+        });
+        drop_whole(checked, path.key("security"));
+    }
+}

@@ -1,0 +1,1 @@
+use super::*; #[test] fn t() { let _ = check_tree(&Node::empty_object()); }

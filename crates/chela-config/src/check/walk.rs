@@ -1,0 +1,310 @@
+//! Walks a tree along its shape.
+
+use chela_core::suggest::nearest;
+
+use super::expect::{self, described, kind_fits};
+use super::forms::form_problem;
+use super::{Checked, Finding};
+use crate::diagnostic::Severity;
+use crate::key_path::{KeyPath, Segment};
+use crate::model::{AgentDefaults, AgentEntry, AgentSubagents, Config, Subagents};
+use crate::node::{At, Kind, Member, Node};
+use crate::shape::{Object, Rules, Shape, Shaped};
+
+/// Keys that are remarks, not settings.
+const REMARKS: [&str; 5] = ["//", "#", "_comment", "$comment", "x-"];
+
+#[derive(Default)]
+pub struct Walk<'n> {
+    steps: Vec<Step<'n>>,
+    checked: Checked,
+}
+
+#[derive(Clone, Copy)]
+enum Step<'n> {
+    Key(&'n str),
+    Index(usize),
+}
+
+/// Whether a value can be used.
+#[derive(PartialEq, Eq, Clone, Copy)]
+enum Fit {
+    Yes,
+    No,
+}
+
+impl<'n> Walk<'n> {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn finish(self) -> Checked {
+        self.checked
+    }
+
+    pub fn document(&mut self, shape: &'static Shape, root: &'n Node) {
+        if self.value(shape, &Rules::NONE, root) == Fit::No {
+            self.checked.drops = vec![KeyPath::root()];
+        }
+    }
+
+    fn value(&mut self, shape: &'static Shape, rules: &Rules, node: &'n Node) -> Fit {
+        match (shape, &node.kind) {
+            (Shape::Anything, _) | (Shape::Bool, Kind::Bool(_)) => Fit::Yes,
+            (Shape::Secret(inner), _) => self.value(inner, rules, node),
+            (Shape::Text, Kind::String(text)) => match rules.max_len {
+                Some(max) if text.chars().count() > max => {
+                    self.refuse(node, "too-long", format!("is longer than {max} characters"))
+                }
+                _ => Fit::Yes,
+            },
+            (Shape::Whole { min, max }, Kind::Number(number)) => {
+                let fits = match (number.as_u64(), number.as_i64()) {
+                    (Some(number), _) => number <= *max && i64::try_from(number).map_or(true, |number| number >= *min),
+                    (None, Some(number)) => number >= *min,
+                    (None, None) => return self.mismatch(shape, rules, node),
+                };
+                self.limits(shape, rules, node, fits)
+            }
+            (Shape::Number, Kind::Number(_)) => self.limits(shape, rules, node, true),
+            (Shape::Form(form), _) if kind_fits(shape, node) => match form_problem(*form, node) {
+                Some(problem) => self.refuse(node, "bad-value", problem),
+                None => Fit::Yes,
+            },
+            (Shape::Words(words), Kind::String(text)) => {
+                if words.words.iter().any(|word| word.text == text) {
+                    return Fit::Yes;
+                }
+                self.bad_word(shape, text, node)
+            }
+            (Shape::Exactly(literal), _) if expect::is_literal(*literal, node) => Fit::Yes,
+            (Shape::List(item), Kind::Array(items)) => {
+                for (index, value) in items.iter().enumerate() {
+                    self.steps.push(Step::Index(index));
+                    self.part(item, &Rules::NONE, value);
+                    self.steps.pop();
+                }
+                Fit::Yes
+            }
+            (Shape::Map(entry), Kind::Object(members)) => {
+                for member in members {
+                    self.steps.push(Step::Key(&member.key));
+                    if member.value.kind != Kind::Null {
+                        self.part(entry, &Rules::NONE, &member.value);
+                    }
+                    self.steps.pop();
+                }
+                Fit::Yes
+            }
+            (Shape::Object(object), Kind::Object(members)) => self.object(object, members, node),
+            (Shape::OneOf(branches), _) => self.one_of(shape, branches, rules, node),
+            _ => self.mismatch(shape, rules, node),
+        }
+    }
+
+    /// A value that can be left out when it does not fit.
+    fn part(&mut self, shape: &'static Shape, rules: &Rules, node: &'n Node) -> Fit {
+        let mark = self.checked.drops.len();
+        let fit = self.value(shape, rules, node);
+        if fit == Fit::No {
+            // What was to go inside goes with the whole.
+            self.checked.drops.truncate(mark);
+            let path = self.path();
+            self.checked.drops.push(path);
+        }
+        fit
+    }
+
+    fn object(&mut self, object: &'static Object, members: &'n [Member], node: &'n Node) -> Fit {
+        let mut fit = Fit::Yes;
+        for member in members {
+            self.steps.push(Step::Key(&member.key));
+            if let Some(field) = object.field(&member.key) {
+                if member.value.kind != Kind::Null
+                    && self.part(field.shape, &field.rules, &member.value) == Fit::No
+                    && field.rules.required
+                {
+                    fit = Fit::No;
+                }
+            } else if let Some(rest) = object.rest {
+                if member.value.kind != Kind::Null {
+                    self.part(rest, &Rules::NONE, &member.value);
+                }
+            } else {
+                if !REMARKS.iter().any(|remark| member.key.starts_with(remark)) {
+                    self.unknown_key(object, member);
+                }
+                let path = self.path();
+                self.checked.drops.push(path);
+            }
+            self.steps.pop();
+        }
+        for field in object.fields.iter().filter(|field| field.rules.required) {
+            let present = members.iter().any(|member| {
+                member.key == field.key && member.value.kind != Kind::Null
+            });
+            if !present {
+                self.finding(node.at, "missing-key", format!("`{}` is missing", field.key))
+                    .hint = Some(format!("add `{}`: {}", field.key, described(field.shape, &field.rules)));
+                fit = Fit::No;
+            }
+        }
+        if object.field("allow").is_some() && object.field("alsoAllow").is_some() {
+            self.allow_twice(members);
+        }
+        fit
+    }
+
+    /// `allow` and `alsoAllow` in one scope contradict each other.
+    fn allow_twice(&mut self, members: &'n [Member]) {
+        let filled = |key: &str| {
+            members.iter().find(|member| member.key == key && !member.value.items().is_empty())
+        };
+        if let (Some(_), Some(also)) = (filled("allow"), filled("alsoAllow")) {
+            self.steps.push(Step::Key(&also.key));
+            let path = self.path();
+            self.checked.drops.push(path);
+            let finding = self.finding(
+                also.key_at,
+                "allow-and-also-allow",
+                "`allow` and `alsoAllow` cannot stand in one place".to_owned(),
+            );
+            finding.hint = Some("put all names into `allow`, or use `profile` with `alsoAllow`".to_owned());
+            finding.consequence = Some("only `allow` is used");
+            self.steps.pop();
+        }
+    }
+
+    fn one_of(
+        &mut self,
+        shape: &'static Shape,
+        branches: &'static [&'static Shape],
+        rules: &Rules,
+        node: &'n Node,
+    ) -> Fit {
+        let mut likely = None;
+        for branch in branches.iter().filter(|branch| kind_fits(branch, node)) {
+            if expect::fits(branch, rules, node) {
+                return Fit::Yes;
+            }
+            likely.get_or_insert(*branch);
+        }
+        match (likely, node.as_str()) {
+            (Some(branch), None) => self.value(branch, rules, node),
+            (Some(Shape::Form(form)), Some(_)) => match form_problem(*form, node) {
+                Some(problem) => self.refuse(node, "bad-value", problem),
+                None => self.mismatch(shape, rules, node),
+            },
+            (Some(_), Some(text)) => self.bad_word(shape, text, node),
+            (None, _) => self.mismatch(shape, rules, node),
+        }
+    }
+
+    fn limits(&mut self, shape: &'static Shape, rules: &Rules, node: &'n Node, fits: bool) -> Fit {
+        let Kind::Number(number) = &node.kind else { return Fit::No };
+        let value = number.as_f64().unwrap_or(f64::NAN);
+        let inside = rules.min.is_none_or(|min| value >= min) && rules.max.is_none_or(|max| value <= max);
+        if fits && inside {
+            return Fit::Yes;
+        }
+        let message = format!("is {number}, expected {}", described(shape, rules));
+        self.refuse(node, "out-of-range", message)
+    }
+
+    fn bad_word(&mut self, shape: &'static Shape, text: &str, node: &'n Node) -> Fit {
+        let message = format!("is `{}`, expected {}", shown(text), described(shape, &Rules::NONE));
+        let close = nearest(text, expect::words_of(shape));
+        let fit = self.refuse(node, "bad-value", message);
+        if let (Some(close), Some(finding)) = (close, self.checked.findings.last_mut()) {
+            finding.hint = Some(format!("did you mean `{close}`?"));
+        }
+        fit
+    }
+
+    fn mismatch(&mut self, shape: &'static Shape, rules: &Rules, node: &'n Node) -> Fit {
+        let message = format!("is {}, expected {}", node.type_name(), described(shape, rules));
+        self.refuse(node, "wrong-type", message)
+    }
+
+    fn refuse(&mut self, node: &'n Node, code: &'static str, message: String) -> Fit {
+        self.finding(node.at, code, message).consequence = Some("left out");
+        Fit::No
+    }
+
+    fn unknown_key(&mut self, object: &'static Object, member: &'n Member) {
+        let key = member.key.as_str();
+        if let Some(defaults) = defaults_only(object, key) {
+            let message = "holds for all agents and cannot be set for one".to_owned();
+            let finding = self.finding(member.key_at, "defaults-only", message);
+            finding.hint = Some(format!("set `{defaults}` instead"));
+            finding.consequence = Some("ignored");
+            return;
+        }
+        let hint = match nearest(key, object.fields.iter().map(|field| field.key)) {
+            Some(close) => {
+                let mut path = self.path_to_parent();
+                path = path.key(close);
+                Some(format!("did you mean `{path}`?"))
+            }
+            None => expect::elsewhere(Config::SHAPE, key)
+                .map(|path| format!("there is a key of this name at `{path}`")),
+        };
+        let finding = self.finding(member.key_at, "unknown-key", "unknown key".to_owned());
+        finding.hint = hint;
+        finding.consequence = Some("ignored");
+    }
+
+    fn finding(&mut self, at: At, code: &'static str, message: String) -> &mut Finding {
+        let path = self.path();
+        self.checked.findings.push(Finding {
+            severity: Severity::Error,
+            code,
+            path,
+            at,
+            message,
+            hint: None,
+            consequence: None,
+        });
+        let last = self.checked.findings.len() - 1;
+        &mut self.checked.findings[last]
+    }
+
+    fn path(&self) -> KeyPath {
+        key_path(&self.steps)
+    }
+
+    fn path_to_parent(&self) -> KeyPath {
+        key_path(&self.steps[..self.steps.len().saturating_sub(1)])
+    }
+}
+
+fn key_path(steps: &[Step<'_>]) -> KeyPath {
+    steps.iter().fold(KeyPath::root(), |path, step| {
+        path.with(match step {
+            Step::Key(key) => Segment::Key((*key).to_owned()),
+            Step::Index(index) => Segment::Index(*index),
+        })
+    })
+}
+
+/// The key that sets for all agents what was tried for one.
+fn defaults_only(object: &Object, key: &str) -> Option<String> {
+    let has = |shape: &Shape| shape.as_object().is_some_and(|object| object.field(key).is_some());
+    let is = |shape: &Shape| shape.as_object().is_some_and(|known| std::ptr::eq(known, object));
+    if is(AgentEntry::SHAPE) && has(AgentDefaults::SHAPE) {
+        Some(format!("agents.defaults.{key}"))
+    } else if is(AgentSubagents::SHAPE) && has(Subagents::SHAPE) {
+        Some(format!("agents.defaults.subagents.{key}"))
+    } else {
+        None
+    }
+}
+
+/// Long values are cut; nothing secret is ever a choice between words.
+fn shown(text: &str) -> String {
+    if text.chars().count() <= 40 {
+        return text.to_owned();
+    }
+    let start: String = text.chars().take(39).collect();
+    format!("{start}…")
+}

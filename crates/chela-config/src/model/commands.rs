@@ -1,0 +1,52 @@
+//! `commands`: chat commands and who counts as the owner.
+
+use std::collections::BTreeMap;
+
+use super::*;
+
+section! {
+    /// Chat commands and who counts as the owner.
+    struct Commands {
+        /// Read `/` commands in chats.
+        text: bool = true,
+        /// Register commands with the platform.
+        native: OrAuto<bool> = OrAuto::Auto(Auto::Auto),
+        /// Register skills as commands with the platform.
+        native_skills: OrAuto<bool> = OrAuto::Auto(Auto::Auto),
+        /// Allow `!cmd`.
+        bash: bool,
+        /// Wait this many milliseconds for `!cmd`.
+        [max 30_000]
+        bash_foreground_ms: u64 = 2_000,
+        /// Allow `/config`.
+        config: bool,
+        /// Allow `/mcp`.
+        mcp: bool,
+        /// Allow `/plugins`.
+        plugins: bool,
+        /// Allow `/debug`.
+        debug: bool,
+        /// Allow `/restart`.
+        restart: bool = true,
+        /// Check groups of people as well.
+        use_access_groups: Option<bool>,
+        /// Ids of the owner, as `channel:id` or `id`.
+        owner_allow_from: Vec<IdText>,
+        /// How owner ids stand in the prompt.
+        owner_display: OwnerDisplay,
+        /// Secret that owner ids are hashed with. Default: one made for this installation.
+        owner_display_secret: Option<Secret>,
+        /// Who may use commands, per channel, `*` for all. When set, nothing else counts.
+        allow_from: Option<BTreeMap<String, Vec<IdText>>>,
+    }
+}
+
+words! {
+    /// How owner ids stand in the prompt.
+    enum OwnerDisplay {
+        /// The first 12 digits of a keyed hash.
+        Hash = "hash",
+        /// As they are.
+        Raw = "raw",
+    }
+}

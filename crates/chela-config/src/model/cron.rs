@@ -1,0 +1,88 @@
+//! `cron`: timed work.
+
+use super::*;
+
+section! {
+    /// Timed work.
+    struct Cron {
+        /// Run jobs.
+        enabled: bool = true,
+        /// Where jobs are stored.
+        store: Option<String>,
+        /// Jobs at the same time.
+        [min 1]
+        max_concurrent_runs: Option<u32>,
+        /// Trying again.
+        retry: CronRetry,
+        /// Address told about finished jobs.
+        webhook: Option<String>,
+        /// Token sent to that address.
+        webhook_token: Option<Secret>,
+        /// How long sessions of finished jobs are kept; a bare number is hours.
+        session_retention: OrOff<DurationText> = OrOff::On("24h".into()),
+        /// How much of the run history is kept.
+        run_log: CronRunLog,
+        /// Word when a job keeps failing.
+        failure_alert: CronFailureAlert,
+        /// Where that word goes.
+        failure_destination: CronDestination,
+        /// Small programs that start jobs.
+        triggers: Foreign,
+        /// Jobs written in this file.
+        jobs: Vec<OpenMap>,
+    }
+
+    /// Trying again.
+    struct CronRetry {
+        /// How often.
+        [max 10]
+        max_attempts: Option<u32>,
+        /// Pauses in milliseconds.
+        backoff_ms: Vec<u64>,
+        /// After which failures.
+        retry_on: Vec<String>,
+    }
+
+    /// How much of the run history is kept.
+    struct CronRunLog {
+        /// Most bytes.
+        max_bytes: Option<ByteSize>,
+        /// Most lines.
+        [min 1]
+        keep_lines: Option<u64>,
+    }
+
+    /// Word when a job keeps failing.
+    struct CronFailureAlert {
+        /// Send it.
+        enabled: Option<bool>,
+        /// After this many failures in a row.
+        [min 1]
+        after: u32 = 2,
+        /// At most once in this many milliseconds.
+        cooldown_ms: u64 = 3_600_000,
+        /// Skipped runs count as well.
+        include_skipped: bool,
+        /// To a chat or to the webhook.
+        mode: Option<CronAlertMode>,
+        /// Account.
+        account_id: Option<String>,
+    }
+
+    /// Where word of failures goes.
+    struct CronDestination {
+        /// Channel.
+        channel: Option<String>,
+        /// Address.
+        to: Option<IdText>,
+        /// Account.
+        account_id: Option<String>,
+        /// To a chat or to the webhook.
+        mode: Option<CronAlertMode>,
+    }
+}
+
+words! {
+    /// How word of failures is sent.
+    enum CronAlertMode { Announce = "announce", Webhook = "webhook" }
+}

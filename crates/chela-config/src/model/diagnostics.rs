@@ -1,0 +1,104 @@
+//! `diagnostics`, `logging`: traces, telemetry, logs.
+
+use super::*;
+
+section! {
+    /// Traces and telemetry.
+    struct Diagnostics {
+        /// Gather them.
+        enabled: Option<bool>,
+        /// What to gather.
+        flags: Vec<String>,
+        /// Warn about a session stuck for this many milliseconds.
+        [min 1]
+        stuck_session_warn_ms: Option<u64>,
+        /// OpenTelemetry.
+        otel: Otel,
+        /// A log of what was cached.
+        cache_trace: CacheTrace,
+        /// Memory use.
+        memory_pressure_snapshot: Option<serde_json::Value>,
+    }
+
+    /// OpenTelemetry.
+    struct Otel {
+        /// Send.
+        enabled: bool,
+        /// Address.
+        endpoint: Option<String>,
+        /// Address for traces.
+        traces_endpoint: Option<String>,
+        /// Address for metrics.
+        metrics_endpoint: Option<String>,
+        /// Address for logs.
+        logs_endpoint: Option<String>,
+        /// Protocol.
+        protocol: OtelProtocol,
+        /// Extra headers.
+        headers: std::collections::BTreeMap<String, Secret>,
+        /// Name of the service.
+        service_name: Option<String>,
+        /// Send traces.
+        traces: Option<bool>,
+        /// Send metrics.
+        metrics: Option<bool>,
+        /// Send logs.
+        logs: Option<bool>,
+        /// Share of traces sent.
+        [min 0.0, max 1.0]
+        sample_rate: Option<f64>,
+        /// Send every so many milliseconds.
+        flush_interval_ms: Option<u64>,
+        /// Send what was said as well.
+        capture_content: Option<Switch<OpenMap>>,
+        /// Tool servers.
+        mcp: Foreign,
+    }
+
+    /// A log of what was cached.
+    struct CacheTrace {
+        /// Write it.
+        enabled: bool,
+        /// Where.
+        file_path: Option<String>,
+        /// With messages.
+        include_messages: Option<bool>,
+        /// With prompts.
+        include_prompt: Option<bool>,
+        /// With the system prompt.
+        include_system: Option<bool>,
+    }
+
+    /// Log output.
+    struct Logging {
+        /// What goes into the file.
+        level: LogLevel,
+        /// The file.
+        file: Option<String>,
+        /// Largest file, in bytes.
+        [min 1]
+        max_file_bytes: Option<u64>,
+        /// What goes to the terminal.
+        console_level: Option<LogLevel>,
+        /// How it looks there.
+        console_style: Option<ConsoleStyle>,
+        /// Whether secrets are hidden.
+        redact_sensitive: RedactMode,
+        /// More patterns to hide.
+        redact_patterns: Vec<String>,
+    }
+}
+
+words! {
+    /// Protocol of OpenTelemetry.
+    enum OtelProtocol { HttpProtobuf = "http/protobuf", Grpc = "grpc" }
+    /// How much is logged.
+    enum LogLevel {
+        Info = "info", Silent = "silent", Fatal = "fatal", Error = "error", Warn = "warn",
+        Debug = "debug", Trace = "trace",
+    }
+    /// How logs look on the terminal.
+    enum ConsoleStyle { Pretty = "pretty", Compact = "compact", Json = "json" }
+    /// Where secrets are hidden.
+    enum RedactMode { Tools = "tools", Off = "off" }
+}

@@ -1,0 +1,183 @@
+//! `gateway`: where it listens and who may speak to it.
+
+use super::*;
+
+section! {
+    /// The gateway.
+    struct Gateway {
+        /// Port.
+        [min 1]
+        port: u16 = 18_789,
+        /// Run here, or speak to one elsewhere.
+        mode: Option<GatewayMode>,
+        /// Which addresses it listens on.
+        bind: GatewayBind,
+        /// The address for `custom`.
+        custom_bind_host: Option<String>,
+        /// Who may speak to it.
+        auth: GatewayAuth,
+        /// Proxies whose headers are believed.
+        trusted_proxies: Vec<String>,
+        /// Believe `X-Real-IP` as well.
+        allow_real_ip_fallback: Option<bool>,
+        /// The web page.
+        control_ui: ControlUi,
+        /// Chat on the web page.
+        webchat: Foreign,
+        /// Tools callers may run.
+        tools: NameFilter,
+        /// A gateway elsewhere.
+        remote: GatewayRemote,
+        /// What happens when this file changes.
+        reload: GatewayReload,
+        /// Encryption.
+        tls: GatewayTls,
+        /// HTTP endpoints.
+        http: GatewayHttp,
+        /// Through Tailscale.
+        tailscale: Foreign,
+        /// Paired devices.
+        nodes: Foreign,
+        /// Push messages to phones.
+        push: Foreign,
+        /// Check channels every so many minutes; 0: never.
+        channel_health_check_minutes: Option<u64>,
+        /// A channel that was silent for so many minutes is checked.
+        [min 1]
+        channel_stale_event_threshold_minutes: Option<u64>,
+        /// Restarts of a channel per hour.
+        [min 1]
+        channel_max_restarts_per_hour: Option<u64>,
+        /// Longest handshake, in milliseconds.
+        handshake_timeout_ms: Option<u64>,
+    }
+
+    /// Who may speak to the gateway.
+    struct GatewayAuth {
+        /// What callers must show.
+        mode: Option<GatewayAuthMode>,
+        /// Token.
+        token: Option<Secret>,
+        /// Password.
+        password: Option<Secret>,
+        /// People signed in to Tailscale may.
+        allow_tailscale: Option<bool>,
+        /// Slow down guessing.
+        rate_limit: Foreign,
+        /// A proxy that has checked the caller.
+        trusted_proxy: Foreign,
+    }
+
+    /// The web page.
+    struct ControlUi {
+        /// Serve it.
+        enabled: Option<bool>,
+        /// Path it is served at.
+        base_path: Option<String>,
+        /// Folder it is served from.
+        root: Option<String>,
+        /// Addresses it may be opened from.
+        allowed_origins: Vec<String>,
+        /// What embedded pages may do.
+        embed_sandbox: Option<String>,
+        /// Embed pages from elsewhere.
+        allow_external_embed_urls: Option<bool>,
+        /// Allow signing in without encryption.
+        allow_insecure_auth: Option<bool>,
+        /// Believe the Host header. Dangerous.
+        dangerously_allow_host_header_origin_fallback: Option<bool>,
+        /// Do not ask for a paired device. Dangerous.
+        dangerously_disable_device_auth: Option<bool>,
+        /// Widest message, as CSS.
+        chat_message_max_width: Option<serde_json::Value>,
+    }
+
+    /// A gateway elsewhere.
+    struct GatewayRemote {
+        /// Use it.
+        enabled: Option<bool>,
+        /// Address.
+        url: Option<String>,
+        /// `ssh` or `direct`.
+        transport: Option<String>,
+        /// Token.
+        token: Option<Secret>,
+        /// Password.
+        password: Option<Secret>,
+        /// Fingerprint of its certificate.
+        tls_fingerprint: Option<String>,
+        /// Machine for `ssh`.
+        ssh_target: Option<String>,
+        /// Key file for `ssh`.
+        ssh_identity: Option<String>,
+        /// Port there.
+        remote_port: Option<u16>,
+    }
+
+    /// What happens when this file changes.
+    struct GatewayReload {
+        /// Nothing, restart, apply, or whichever suits.
+        mode: ReloadMode,
+        /// Wait this many milliseconds for more changes.
+        debounce_ms: Option<u64>,
+        /// Longest wait for running work, in milliseconds.
+        deferral_timeout_ms: Option<u64>,
+    }
+
+    /// Encryption.
+    struct GatewayTls {
+        /// Encrypt.
+        enabled: Option<bool>,
+        /// Make a certificate.
+        auto_generate: Option<bool>,
+        /// Certificate.
+        cert_path: Option<String>,
+        /// Its key.
+        key_path: Option<String>,
+        /// Authority that signed it.
+        ca_path: Option<String>,
+    }
+
+    /// HTTP endpoints.
+    struct GatewayHttp {
+        /// Which are served.
+        endpoints: HttpEndpoints,
+        /// Headers for security.
+        security_headers: Foreign,
+    }
+
+    /// Which HTTP endpoints are served.
+    struct HttpEndpoints {
+        /// `/v1/chat/completions`.
+        chat_completions: HttpEndpoint,
+        /// `/v1/responses`.
+        responses: HttpEndpoint,
+    }
+}
+
+section! {
+    /// One HTTP endpoint.
+    struct HttpEndpoint {
+        /// Serve it.
+        enabled: bool,
+        /// Largest request, in bytes.
+        [min 1]
+        max_body_bytes: u64 = 20_971_520,
+        ..other: OpenMap,
+    }
+}
+
+words! {
+    /// Where the gateway runs.
+    enum GatewayMode { Local = "local", Remote = "remote" }
+    /// Which addresses the gateway listens on.
+    enum GatewayBind {
+        Loopback = "loopback", Lan = "lan", Tailnet = "tailnet", Auto = "auto", Custom = "custom",
+    }
+    /// What callers must show.
+    enum GatewayAuthMode {
+        Token = "token", Password = "password", TrustedProxy = "trusted-proxy", None = "none",
+    }
+    /// What happens when the config file changes.
+    enum ReloadMode { Hybrid = "hybrid", Hot = "hot", Restart = "restart", Off = "off" }
+}

@@ -1,0 +1,111 @@
+//! `guard`, `security`, `approvals`: what trust decides.
+
+use std::collections::BTreeMap;
+
+use super::*;
+
+section! {
+    /// What trust decides.
+    struct Guard {
+        /// How strict.
+        policy: GuardPolicy,
+        /// The same, by channel.
+        by_channel: BTreeMap<String, GuardPolicy>,
+        /// Text from outside.
+        external: GuardExternal,
+        /// Looking for injected instructions.
+        detection: GuardDetection,
+        /// Asking the owner.
+        approvals: GuardApprovals,
+        /// Files that shape the agent.
+        trust: GuardTrust,
+        /// Hosts that may be reached without asking.
+        egress: Vec<String>,
+    }
+
+    /// Rules of trust for one agent.
+    struct AgentGuard {
+        /// How strict.
+        policy: Option<GuardPolicy>,
+        /// Hosts that may be reached without asking.
+        egress: Option<Vec<String>>,
+    }
+
+    /// Text from outside.
+    struct GuardExternal {
+        /// How often the notice about it is repeated.
+        notice: ExternalNotice,
+    }
+
+    /// Looking for injected instructions.
+    struct GuardDetection {
+        /// Look.
+        enabled: bool = true,
+        /// What happens with a weak finding.
+        low: DetectionOutcome,
+        /// What happens with a finding.
+        medium: DetectionOutcome = DetectionOutcome::Flag,
+        /// What happens with a strong finding.
+        high: DetectionOutcome = DetectionOutcome::Flag,
+    }
+
+    /// Asking the owner.
+    struct GuardApprovals {
+        /// A question expires after this long; a bare number is seconds.
+        expires_after: DurationText = "10m".into(),
+        /// What happens when nobody can be asked.
+        headless: HeadlessApproval,
+    }
+
+    /// Files that shape the agent.
+    struct GuardTrust {
+        /// A file of the own workspace was changed by someone else.
+        workspace: OnChange,
+        /// A file of a foreign folder.
+        foreign: OnChange = OnChange::Quarantine,
+    }
+
+    /// Checks before something is installed.
+    struct Security {
+        /// A program that decides.
+        install_policy: InstallPolicy,
+        /// Findings of the audit.
+        audit: Foreign,
+    }
+
+    /// A program that decides what may be installed.
+    struct InstallPolicy {
+        /// Ask it.
+        enabled: bool,
+        /// About these.
+        targets: Vec<String>,
+        /// The program.
+        exec: Foreign,
+    }
+
+    /// Where approval questions are sent.
+    struct Approvals {
+        /// Questions about commands.
+        exec: Foreign,
+        /// Questions about plugins.
+        plugin: Foreign,
+    }
+}
+
+words! {
+    /// How strict the guard is.
+    enum GuardPolicy { Standard = "standard", Open = "open", Strict = "strict" }
+    /// How often the notice about foreign text is repeated.
+    enum ExternalNotice { Turn = "turn", Block = "block" }
+    /// What happens with a finding.
+    enum DetectionOutcome {
+        /// Write it down.
+        Note = "note",
+        /// Tell the owner.
+        Flag = "flag",
+        /// Hold the text back until the owner releases it.
+        Withhold = "withhold",
+    }
+    /// What happens when nobody can be asked.
+    enum HeadlessApproval { Deny = "deny", Queue = "queue" }
+}

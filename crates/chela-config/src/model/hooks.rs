@@ -1,0 +1,153 @@
+//! `hooks`: webhooks and internal hooks.
+
+use std::collections::BTreeMap;
+
+use super::*;
+
+section! {
+    /// Webhooks and internal hooks.
+    struct Hooks {
+        /// Accept webhooks.
+        enabled: bool,
+        /// Path they come to; not `/`.
+        path: String = "/hooks".into(),
+        /// Token callers must send.
+        token: Option<Secret>,
+        /// Session they run in unless they name one.
+        default_session_key: Option<String>,
+        /// Callers may name a session.
+        allow_request_session_key: bool,
+        /// Starts of the session keys they may name.
+        allowed_session_key_prefixes: Vec<String>,
+        /// Agents they may name.
+        allowed_agent_ids: Option<Vec<String>>,
+        /// Largest request, in bytes.
+        [min 1]
+        max_body_bytes: u64 = 262_144,
+        /// Ready-made mappings, for example `gmail`.
+        presets: Vec<String>,
+        /// Folder of programs that change requests.
+        transforms_dir: Option<String>,
+        /// What each path does.
+        mappings: Vec<HookMapping>,
+        /// Mail from Gmail.
+        gmail: Gmail,
+        /// Hooks inside Chela.
+        internal: InternalHooks,
+    }
+
+    /// What one path does.
+    struct HookMapping {
+        /// Name of the mapping.
+        id: Option<String>,
+        /// Which requests.
+        matches as "match": OpenMap,
+        /// Wake the agent, or run it.
+        action: Option<HookAction>,
+        /// When it is woken.
+        wake_mode: Option<WakeMode>,
+        /// Name shown.
+        name: Option<String>,
+        /// Agent.
+        agent_id: Option<String>,
+        /// Session.
+        session_key: Option<String>,
+        /// Message, with `{{…}}` from the request.
+        message_template: Option<String>,
+        /// Event text, with `{{…}}` from the request.
+        text_template: Option<String>,
+        /// Send the answer to a chat.
+        deliver: Option<bool>,
+        /// Do not mark the request as foreign text. Dangerous.
+        allow_unsafe_external_content: bool,
+        /// Channel for the answer.
+        channel: Option<String>,
+        /// Address for the answer.
+        to: Option<IdText>,
+        /// Account for the answer.
+        account_id: Option<String>,
+        /// Model.
+        model: Option<String>,
+        /// Thinking level.
+        thinking: Option<String>,
+        /// Longest run in seconds.
+        [min 1]
+        timeout_seconds: Option<u64>,
+        /// Program that changes the request.
+        transform: Foreign,
+    }
+
+    /// Mail from Gmail.
+    struct Gmail {
+        /// Account.
+        account: Option<String>,
+        /// Label.
+        label: Option<String>,
+        /// Topic.
+        topic: Option<String>,
+        /// Subscription.
+        subscription: Option<String>,
+        /// Token of the push.
+        push_token: Option<Secret>,
+        /// Address of the hook.
+        hook_url: Option<String>,
+        /// Include the text.
+        include_body: Option<bool>,
+        /// Most bytes of the text.
+        [min 1]
+        max_bytes: Option<u64>,
+        /// Renew every so many minutes.
+        [min 1]
+        renew_every_minutes: Option<u64>,
+        /// Do not mark mails as foreign text. Dangerous.
+        allow_unsafe_external_content: bool,
+        /// Where it listens.
+        serve: Foreign,
+        /// Through Tailscale.
+        tailscale: Foreign,
+        /// Model.
+        model: Option<String>,
+        /// Thinking level.
+        thinking: Option<String>,
+    }
+
+    /// Hooks inside Chela.
+    struct InternalHooks {
+        /// Run them.
+        enabled: Option<bool>,
+        /// Only for these events.
+        events: Option<Vec<String>>,
+        /// Handlers, in the older form.
+        handlers: Vec<OpenMap>,
+        /// Hooks by name.
+        entries: BTreeMap<String, HookEntry>,
+        /// Where hooks are found.
+        load: HooksLoad,
+        /// What an installer recorded.
+        installs: BTreeMap<String, Foreign>,
+    }
+
+    /// Where hooks are found.
+    struct HooksLoad {
+        /// More folders.
+        extra_dirs: Vec<String>,
+    }
+}
+
+section! {
+    /// One hook.
+    struct HookEntry {
+        /// On or off.
+        enabled: Option<bool>,
+        /// Variables for it.
+        env: BTreeMap<String, Secret>,
+        ..other: OpenMap,
+    }
+}
+
+words! {
+    /// What a webhook does.
+    enum HookAction { Agent = "agent", Wake = "wake" }
+    /// When the agent is woken.
+    enum WakeMode { Now = "now", NextHeartbeat = "next-heartbeat" }
+}

@@ -1,0 +1,226 @@
+//! `memory`: what is remembered and how it is found.
+
+use super::*;
+use crate::shape::{Shape, Shaped};
+
+section! {
+    /// What is remembered and how it is found.
+    struct Memory {
+        /// Whether answers name their source.
+        citations: Citations,
+        /// Search over memory files. Read as `agents.defaults.memorySearch`.
+        search: Option<MemorySearch>,
+        /// Older switch between memory systems; `qmd` is read as extra paths.
+        backend: Option<String>,
+        /// Settings of the retired QMD system; its paths are read as extra paths.
+        qmd: Foreign,
+        /// Keeping memory files good.
+        lint: MemoryLint,
+    }
+
+    /// Memory of one agent.
+    struct AgentMemory {
+        /// Search over memory files. Read as `memorySearch`.
+        search: Option<MemorySearch>,
+    }
+
+    /// Keeping memory files good.
+    struct MemoryLint {
+        /// Warn when MEMORY.md has more characters than this.
+        max_chars: u64 = 20_000,
+    }
+
+    /// Search over memory files.
+    struct MemorySearch {
+        /// Search at all.
+        enabled: bool = true,
+        /// Who makes embeddings: `local`, `none`, `auto`, a provider, or an id of
+        /// `models.providers`.
+        provider: Option<String>,
+        /// Embedding model.
+        model: Option<String>,
+        /// Provider used when the first fails.
+        fallback: Option<String>,
+        /// What is searched.
+        sources: Vec<MemorySource> = vec![MemorySource::Memory],
+        /// More files, folders or globs.
+        extra_paths: Vec<ExtraPath>,
+        /// Remember across the agent's private chats.
+        remember_across_conversations: Option<bool>,
+        /// Remote embedding service.
+        remote: MemoryRemote,
+        /// Local embedding model.
+        local: MemoryLocal,
+        /// The index.
+        store: MemoryStore,
+        /// How text is cut into pieces.
+        chunking: MemoryChunking,
+        /// How results are found and ranked.
+        query: MemoryQuery,
+        /// When the index is brought up to date.
+        sync: MemorySync,
+        /// Embeddings are kept.
+        cache: MemoryCache,
+        /// Pictures and sound.
+        multimodal: Foreign,
+        /// Kind of input told to the provider.
+        input_type: Option<String>,
+        /// Kind of input for questions.
+        query_input_type: Option<String>,
+        /// Kind of input for documents.
+        document_input_type: Option<String>,
+        /// Length of the vectors.
+        [min 1]
+        output_dimensionality: Option<u32>,
+        /// Retired QMD settings.
+        qmd: Foreign,
+        /// Settings that may change or go.
+        experimental: Foreign,
+    }
+
+    /// Remote embedding service.
+    struct MemoryRemote {
+        /// Address.
+        base_url: Option<String>,
+        /// Key.
+        api_key: Option<Secret>,
+        /// Extra headers.
+        headers: ScalarMap,
+        /// Batch jobs.
+        batch: Foreign,
+        /// Requests at the same time.
+        [min 1]
+        non_batch_concurrency: Option<u32>,
+    }
+
+    /// Local embedding model.
+    struct MemoryLocal {
+        /// Path or name of the model.
+        model_path: Option<String>,
+        /// Folder for models.
+        model_cache_dir: Option<String>,
+        /// Tokens of context.
+        context_size: Option<OrAuto<u32>>,
+    }
+
+    /// The index.
+    struct MemoryStore {
+        /// Kind of store.
+        driver: Option<String>,
+        /// Path of the index; `{agentId}` is replaced.
+        path: Option<String>,
+        /// Vectors.
+        vector: MemoryVector,
+        /// Words.
+        fts: MemoryFts,
+        /// Embeddings that are kept.
+        cache: MemoryCache,
+    }
+
+    /// Vectors in the index.
+    struct MemoryVector {
+        /// Use them.
+        enabled: bool = true,
+        /// Path of an extension that searches them.
+        extension_path: Option<String>,
+    }
+
+    /// Words in the index.
+    struct MemoryFts {
+        /// How text is split; `trigram` suits Chinese, Japanese and Korean.
+        tokenizer: Option<Tokenizer>,
+        /// Use them.
+        enabled: Option<bool>,
+    }
+
+    /// How text is cut into pieces.
+    struct MemoryChunking {
+        /// Tokens in a piece.
+        [min 1]
+        tokens: Option<u32>,
+        /// Tokens shared with the next piece.
+        overlap: Option<u32>,
+        /// `compat` cuts and ranks as older indexes did.
+        mode: Option<ChunkingMode>,
+    }
+
+    /// How results are found and ranked.
+    struct MemoryQuery {
+        /// Most results.
+        [min 1]
+        max_results: u32 = 6,
+        /// Weakest result shown.
+        [min 0.0, max 1.0]
+        min_score: f64 = 0.35,
+        /// Weights of words and vectors.
+        hybrid: Foreign,
+    }
+
+    /// When the index is brought up to date.
+    struct MemorySync {
+        /// When a session starts.
+        on_session_start: Option<bool>,
+        /// Before a search.
+        on_search: Option<bool>,
+        /// When files change.
+        watch: Option<bool>,
+        /// Wait this long for more changes.
+        watch_debounce_ms: u64 = 1_500,
+        /// Every so many minutes; 0: never.
+        interval_minutes: Option<f64>,
+        /// Session transcripts.
+        sessions: MemorySyncSessions,
+    }
+
+    /// When session transcripts are indexed.
+    struct MemorySyncSessions {
+        /// After this many new bytes.
+        delta_bytes: u64 = 100_000,
+        /// After this many new messages.
+        delta_messages: u64 = 50,
+        /// After a compaction.
+        post_compaction_force: Option<bool>,
+    }
+
+    /// Embeddings that are kept.
+    struct MemoryCache {
+        /// Keep them.
+        enabled: bool = true,
+        /// Most entries.
+        max_entries: Option<u64>,
+    }
+
+    /// A folder with a pattern.
+    struct ExtraFolder {
+        /// Folder.
+        [required]
+        path: String,
+        /// Which files in it.
+        pattern: Option<String>,
+        /// Name shown.
+        name: Option<String>,
+    }
+}
+
+/// A file, a folder, a glob, or a folder with a pattern.
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[serde(untagged)]
+pub enum ExtraPath {
+    Path(String),
+    Folder(ExtraFolder),
+}
+
+impl Shaped for ExtraPath {
+    const SHAPE: &'static Shape = &Shape::OneOf(&[&Shape::Text, ExtraFolder::SHAPE]);
+}
+
+words! {
+    /// Whether answers name their source.
+    enum Citations { Auto = "auto", On = "on", Off = "off" }
+    /// What is searched.
+    enum MemorySource { Memory = "memory", Sessions = "sessions" }
+    /// How text is split into words.
+    enum Tokenizer { Unicode61 = "unicode61", Trigram = "trigram" }
+    /// How text is cut and ranked.
+    enum ChunkingMode { Fine = "fine", Compat = "compat" }
+}

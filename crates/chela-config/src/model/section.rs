@@ -1,0 +1,166 @@
+//! How a part of the config is written down: a struct whose fields carry their docs, limits and
+//! defaults.
+
+/// Declares config objects:
+///
+/// ```text
+/// struct Queue {
+///     /// Most messages held.
+///     [min 1]
+///     cap: u32 = 20,
+///     /// Allow or deny.
+///     action as "do": Option<AllowDeny>,
+///     ..other: OpenMap,
+/// }
+/// ```
+///
+/// `= value` gives a key its default; without it the type's own `Default` holds (`None`, an
+/// empty list, a nested object with its defaults). Keys are in camelCase in the file unless
+/// `as` names them. Unknown keys are refused unless `..` collects them.
+macro_rules! section {
+    ($($(#[doc = $doc:literal])* struct $name:ident {
+        $(
+            $(#[doc = $field_doc:literal])*
+            $([$($rule:ident $($limit:literal)?),*])?
+            $field:ident $(as $key:literal)?: $type:ty $(= $default:expr)?,
+        )*
+        $(..$rest:ident: $rest_type:ty,)?
+    })*) => {$(
+        $(#[doc = $doc])*
+        #[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+        #[serde(rename_all = "camelCase", default)]
+        pub struct $name {
+            $(
+                $(#[doc = $field_doc])*
+                $(#[serde(rename = $key)])?
+                pub $field: $type,
+            )*
+            $(
+                /// Keys beyond the known ones.
+                #[serde(flatten)]
+                pub $rest: $rest_type,
+            )?
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self {
+                    $($field: section!(@default $($default)?),)*
+                    $($rest: <$rest_type>::default(),)?
+                }
+            }
+        }
+
+        impl $crate::shape::Shaped for $name {
+            const SHAPE: &'static $crate::shape::Shape =
+                &$crate::shape::Shape::Object(&$crate::shape::Object {
+                    name: stringify!($name),
+                    doc: concat!($($doc, "\n",)*),
+                    fields: &[$($crate::shape::Field {
+                        key: section!(@key $field $($key)?),
+                        raw_doc: concat!($($field_doc, "\n",)*),
+                        shape: <$type as $crate::shape::Shaped>::SHAPE,
+                        rules: section!(@rules $($($rule $($limit)?),*)?),
+                        default: section!(@default_json $type $(, $default)?),
+                    }),*],
+                    rest: section!(@rest $($rest_type)?),
+                });
+        }
+    )*};
+
+    (@default) => { Default::default() };
+    (@default $default:expr) => { $default };
+
+    (@key $field:ident) => {{
+        const SNAKE: &str = stringify!($field);
+        const BYTES: [u8; $crate::shape::camel_len(SNAKE)] = $crate::shape::camel(SNAKE);
+        match std::str::from_utf8(&BYTES) {
+            Ok(key) => key,
+            Err(_) => SNAKE,
+        }
+    }};
+    (@key $field:ident $key:literal) => { $key };
+
+    (@rules $($rule:ident $($limit:literal)?),*) => {
+        $crate::shape::Rules {
+            $($rule: section!(@rule $rule $($limit)?),)*
+            ..$crate::shape::Rules::NONE
+        }
+    };
+    (@rule required) => { true };
+    (@rule max_len $limit:literal) => { Some($limit) };
+    (@rule $rule:ident $limit:literal) => { Some($limit as f64) };
+
+    (@default_json $type:ty) => { <$type as $crate::shape::Shaped>::implicit_default };
+    (@default_json $type:ty, $default:expr) => {
+        || -> Option<serde_json::Value> {
+            let value: $type = $default;
+            serde_json::to_value(value).ok()
+        }
+    };
+
+    (@rest) => { None };
+    (@rest $type:ty) => {
+        match <$type as $crate::shape::Shaped>::SHAPE {
+            $crate::shape::Shape::Map(shape) => Some(*shape),
+            _ => None,
+        }
+    };
+}
+
+/// Declares a choice between fixed words. The first is the default.
+macro_rules! words {
+    ($($(#[doc = $doc:literal])* enum $name:ident {
+        $(#[doc = $first_doc:literal])* $first:ident = $first_text:literal,
+        $($(#[doc = $word_doc:literal])* $word:ident = $text:literal),* $(,)?
+    })*) => {$(
+        $(#[doc = $doc])*
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
+        )]
+        pub enum $name {
+            $(#[doc = $first_doc])*
+            #[default]
+            #[serde(rename = $first_text)]
+            $first,
+            $($(#[doc = $word_doc])* #[serde(rename = $text)] $word,)*
+        }
+
+        impl $name {
+            /// The word as it stands in the file.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    Self::$first => $first_text,
+                    $(Self::$word => $text,)*
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl $crate::shape::Shaped for $name {
+            const SHAPE: &'static $crate::shape::Shape =
+                &$crate::shape::Shape::Words(&$crate::shape::Words {
+                    name: stringify!($name),
+                    words: &[
+                        $crate::shape::Word {
+                            text: $first_text,
+                            raw_doc: concat!($($first_doc, "\n",)*),
+                        },
+                        $($crate::shape::Word {
+                            text: $text,
+                            raw_doc: concat!($($word_doc, "\n",)*),
+                        }),*
+                    ],
+                });
+
+            fn implicit_default() -> Option<serde_json::Value> {
+                Some(serde_json::Value::from($first_text))
+            }
+        }
+    )*};
+}

@@ -1,0 +1,105 @@
+//! `skills`: where they are found, which are on, what listing them may cost.
+
+use std::collections::BTreeMap;
+
+use super::*;
+
+section! {
+    /// Skills.
+    struct Skills {
+        /// Bundled skills that may be used, by name. Unset: all.
+        allow_bundled: Option<Vec<String>>,
+        /// Where skills are found.
+        load: SkillsLoad,
+        /// How programs a skill needs are installed.
+        install: SkillsInstall,
+        /// Limits.
+        limits: SkillsLimits,
+        /// How skills compete for room in the prompt.
+        ranking: SkillsRanking,
+        /// What happens when a skill changes.
+        trust: SkillsTrust,
+        /// Skills by name: on or off, key, variables, settings.
+        entries: BTreeMap<String, SkillEntry>,
+        /// Skills the agent writes itself.
+        workshop: Foreign,
+        /// Uploaded skills.
+        upload: Foreign,
+    }
+
+    /// Where skills are found.
+    struct SkillsLoad {
+        /// More folders, lowest in rank.
+        extra_dirs: Vec<String>,
+        /// npm packages with a `skills` folder.
+        packages: Vec<String>,
+        /// Folders that links may lead to.
+        allow_symlink_targets: Vec<String>,
+        /// Notice changes while running.
+        watch: bool = true,
+        /// Wait this many milliseconds for more changes.
+        watch_debounce_ms: u64 = 250,
+    }
+
+    /// How programs a skill needs are installed.
+    struct SkillsInstall {
+        /// Prefer Homebrew.
+        prefer_brew: bool = true,
+        /// Package manager for Node.
+        node_manager: NodeManager,
+        /// Allow skills from uploaded archives.
+        allow_uploaded_archives: Option<bool>,
+    }
+
+    /// Limits on skills.
+    struct SkillsLimits {
+        /// Folders looked at per root.
+        [min 1]
+        max_candidates_per_root: u32 = 300,
+        /// Skills loaded per source.
+        [min 1]
+        max_skills_loaded_per_source: u32 = 200,
+        /// Skills described in the prompt; the names of the others are still listed.
+        max_skills_in_prompt: u32 = 150,
+        /// Characters of the list in the prompt.
+        max_skills_prompt_chars: u64 = 18_000,
+        /// Tokens of the list in the prompt; used instead of the characters when set.
+        max_skills_prompt_tokens: Option<u64>,
+        /// Largest SKILL.md, in bytes.
+        max_skill_file_bytes: u64 = 256_000,
+    }
+
+    /// What happens when a skill changes.
+    struct SkillsTrust {
+        /// A skill in the owner's own folders has changed.
+        on_change: OnChange,
+        /// Publishers whose signatures count.
+        publishers: Vec<String>,
+    }
+
+    /// One skill.
+    struct SkillEntry {
+        /// On or off.
+        enabled: Option<bool>,
+        /// Key for the service the skill uses.
+        api_key: Option<Secret>,
+        /// Variables set while the skill runs, unless they are set already.
+        env: BTreeMap<String, Secret>,
+        /// Settings of the skill.
+        config: OpenMap,
+    }
+}
+
+words! {
+    /// Package manager for Node.
+    enum NodeManager { Npm = "npm", Pnpm = "pnpm", Yarn = "yarn", Bun = "bun" }
+    /// How skills compete for room in the prompt.
+    enum SkillsRanking {
+        /// Workspace first, then by use.
+        Stable = "stable",
+        /// All names, and the descriptions that fit the message.
+        Relevance = "relevance",
+    }
+    /// What happens when something trusted changes.
+    enum OnChange { Warn = "warn", Allow = "allow", Quarantine = "quarantine" }
+}

@@ -1,0 +1,378 @@
+//! The small values that config keys hold: durations, sizes, times, ids, secrets, models.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::shape::{Form, Literal, Shape, Shaped};
+
+/// An object whose keys are not ours to name.
+pub type OpenMap = Map<String, Value>;
+
+macro_rules! shaped {
+    ($($type:ty => $shape:expr;)*) => {$(
+        impl Shaped for $type {
+            const SHAPE: &'static Shape = &$shape;
+        }
+    )*};
+}
+
+shaped! {
+    DurationText => Shape::Form(Form::Duration);
+    ByteSize => Shape::Form(Form::ByteSize);
+    TimeOfDay => Shape::Form(Form::TimeOfDay);
+    HexColor => Shape::Form(Form::HexColor);
+    IdText => Shape::Form(Form::Id);
+    Scalar => Shape::Form(Form::Scalar);
+    False => Shape::Exactly(Literal::False);
+    Auto => Shape::Exactly(Literal::Text("auto"));
+    Secret => Shape::Secret(&Shape::OneOf(&[&Shape::Text, SecretReference::SHAPE]));
+    ModelChoice => Shape::OneOf(&[&Shape::Text, ModelChain::SHAPE]);
+}
+
+impl<T: Shaped> Shaped for OrOff<T> {
+    const SHAPE: &'static Shape = &Shape::OneOf(&[T::SHAPE, False::SHAPE]);
+}
+
+impl<T: Shaped> Shaped for OrAuto<T> {
+    const SHAPE: &'static Shape = &Shape::OneOf(&[T::SHAPE, Auto::SHAPE]);
+}
+
+impl<T: Shaped> Shaped for OneOrMany<T> {
+    const SHAPE: &'static Shape = &Shape::OneOf(&[T::SHAPE, &Shape::List(T::SHAPE)]);
+}
+
+impl<T: Shaped> Shaped for Switch<T> {
+    const SHAPE: &'static Shape = &Shape::OneOf(&[&Shape::Bool, T::SHAPE]);
+}
+
+/// A length of time as people write it: `30m`, `1h30m`, `500ms`, or a bare number whose unit
+/// the key defines.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum DurationText {
+    Text(String),
+    Number(f64),
+}
+
+/// The unit of a bare number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BareUnit {
+    Milliseconds,
+    Seconds,
+    Minutes,
+    Hours,
+    Days,
+}
+
+impl BareUnit {
+    const fn seconds(self) -> f64 {
+        match self {
+            Self::Milliseconds => 0.001,
+            Self::Seconds => 1.0,
+            Self::Minutes => 60.0,
+            Self::Hours => 3_600.0,
+            Self::Days => 86_400.0,
+        }
+    }
+}
+
+impl DurationText {
+    /// The duration meant; `None` when the text is none or too long to count.
+    pub fn duration(&self, bare: BareUnit) -> Option<Duration> {
+        match self {
+            Self::Number(number) => seconds(number * bare.seconds()),
+            Self::Text(text) => parse_duration(text, bare),
+        }
+    }
+}
+
+impl From<&str> for DurationText {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl std::fmt::Display for DurationText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Number(number) => write!(f, "{number}"),
+        }
+    }
+}
+
+/// Reads `1h30m`, `45`, `0.5h`. Each number but a lone one needs its unit.
+pub fn parse_duration(text: &str, bare: BareUnit) -> Option<Duration> {
+    let mut rest = text.trim();
+    let mut total = 0.0;
+    let mut parts = 0;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let number: f64 = rest[..digits].parse().ok()?;
+        rest = rest[digits..].trim_start();
+        let letters = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+        let unit = match rest[..letters].to_ascii_lowercase().as_str() {
+            "" if parts == 0 && letters == rest.len() => bare.seconds(),
+            "ms" => 0.001,
+            "s" | "sec" | "secs" => 1.0,
+            "m" | "min" | "mins" => 60.0,
+            "h" | "hr" | "hrs" => 3_600.0,
+            "d" | "day" | "days" => 86_400.0,
+            "w" => 604_800.0,
+            _ => return None,
+        };
+        total += number * unit;
+        parts += 1;
+        rest = rest[letters..].trim_start();
+    }
+    if parts == 0 { None } else { seconds(total) }
+}
+
+fn seconds(seconds: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// A size as people write it: `10gb`, `512kb`, or a number of bytes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ByteSize {
+    Bytes(u64),
+    Text(String),
+}
+
+impl ByteSize {
+    pub fn bytes(&self) -> Option<u64> {
+        match self {
+            Self::Bytes(bytes) => Some(*bytes),
+            Self::Text(text) => parse_bytes(text),
+        }
+    }
+}
+
+/// Reads `10gb`, `1.5 MiB`, `2048`; all units count in steps of 1024.
+pub fn parse_bytes(text: &str) -> Option<u64> {
+    let text = text.trim().to_ascii_lowercase();
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number: f64 = text[..digits].parse().ok()?;
+    let scale = match text[digits..].trim().trim_end_matches('b').trim_end_matches('i') {
+        "" => 1.0,
+        "k" => 1024.0,
+        "m" => 1024.0 * 1024.0,
+        "g" => 1024.0 * 1024.0 * 1024.0,
+        "t" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+        _ => return None,
+    };
+    let bytes = number * scale;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked to lie in range on the line above"
+    )]
+    (bytes.is_finite() && (0.0..1.8e19).contains(&bytes)).then_some(bytes as u64)
+}
+
+/// A time of day, `00:00` to `24:00`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TimeOfDay(pub String);
+
+impl TimeOfDay {
+    /// Minutes since midnight.
+    pub fn minutes(&self) -> Option<u16> {
+        parse_time_of_day(&self.0)
+    }
+}
+
+pub fn parse_time_of_day(text: &str) -> Option<u16> {
+    let (hours, minutes) = text.split_once(':')?;
+    if hours.len() != 2 || minutes.len() != 2 {
+        return None;
+    }
+    let (hours, minutes): (u16, u16) = (hours.parse().ok()?, minutes.parse().ok()?);
+    let total = hours * 60 + minutes;
+    (minutes < 60 && total <= 24 * 60).then_some(total)
+}
+
+/// A colour as `#RRGGBB`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct HexColor(pub String);
+
+/// An id that people write as text or as a number: phone numbers, chat ids.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[serde(transparent)]
+pub struct IdText(pub String);
+
+impl<'de> Deserialize<'de> for IdText {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Text(String),
+            Signed(i64),
+            Unsigned(u64),
+        }
+        Ok(Self(match Written::deserialize(deserializer)? {
+            Written::Text(text) => text,
+            Written::Signed(number) => number.to_string(),
+            Written::Unsigned(number) => number.to_string(),
+        }))
+    }
+}
+
+/// Text, a number or true/false.
+pub type ScalarMap = std::collections::BTreeMap<String, Scalar>;
+
+/// One plain value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Scalar(pub Value);
+
+/// The literal `false`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct False;
+
+impl Serialize for False {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bool(false)
+    }
+}
+
+impl<'de> Deserialize<'de> for False {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match bool::deserialize(deserializer)? {
+            false => Ok(Self),
+            true => Err(serde::de::Error::custom("only `false` turns this off")),
+        }
+    }
+}
+
+/// A value, or `false` to turn it off.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum OrOff<T> {
+    Off(False),
+    On(T),
+}
+
+/// The literal `auto`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Auto {
+    #[default]
+    #[serde(rename = "auto")]
+    Auto,
+}
+
+/// A value, or `"auto"` to let Chela decide.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum OrAuto<T> {
+    Auto(Auto),
+    Set(T),
+}
+
+/// One value, or a list of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum OneOrMany<T> {
+    One(T),
+    Many(Vec<T>),
+}
+
+impl<T> OneOrMany<T> {
+    pub fn as_slice(&self) -> &[T] {
+        match self {
+            Self::One(item) => std::slice::from_ref(item),
+            Self::Many(items) => items,
+        }
+    }
+}
+
+/// On or off with a switch, or with more detail.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Switch<T> {
+    Flag(bool),
+    Detail(T),
+}
+
+/// A credential: the text itself (better written as `${VAR}`), or where to find it.
+#[derive(Clone, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Secret {
+    Text(String),
+    Reference(SecretReference),
+}
+
+impl std::fmt::Debug for Secret {
+    /// Never shows the text.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Text(_) => f.write_str("Secret(…)"),
+            Self::Reference(reference) => reference.fmt(f),
+        }
+    }
+}
+
+section! {
+    /// Where a credential is kept.
+    struct SecretReference {
+        /// Kind of place.
+        [required]
+        source: SecretSource,
+        /// Name of the entry in `secrets.providers`.
+        provider: Option<String>,
+        /// Which secret: a variable name, a JSON pointer in the file, or the id given to the
+        /// command.
+        [required]
+        id: String,
+    }
+
+    /// A model and what to try after it.
+    struct ModelChain {
+        /// The model tried first, as `provider/model` or an alias.
+        primary: Option<String>,
+        /// Models tried in this order when the one before cannot answer.
+        fallbacks: Vec<String>,
+        /// Give up on one call after this many milliseconds.
+        timeout_ms: Option<u64>,
+    }
+}
+
+words! {
+    /// Kind of place a credential is kept in.
+    enum SecretSource {
+        /// An environment variable.
+        Env = "env",
+        /// A file.
+        File = "file",
+        /// The output of a command.
+        Exec = "exec",
+    }
+}
+
+/// A model as `provider/model` or an alias, or a model with fallbacks.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum ModelChoice {
+    Name(String),
+    Chain(ModelChain),
+}
+
+impl ModelChoice {
+    pub fn primary(&self) -> Option<&str> {
+        match self {
+            Self::Name(name) => Some(name),
+            Self::Chain(chain) => chain.primary.as_deref(),
+        }
+    }
+
+    pub fn fallbacks(&self) -> &[String] {
+        match self {
+            Self::Name(_) => &[],
+            Self::Chain(chain) => &chain.fallbacks,
+        }
+    }
+}

@@ -20,7 +20,7 @@ use crate::report::{Budget, FileReport, FileStatus, Remark};
 use crate::settings::{BootstrapSettings, TruncationWarning};
 use crate::source::Source;
 use crate::workspace::Workspace;
-use candidate::{Candidate, Place, candidates, gate};
+use candidate::{Candidate, NameUse, Place, candidates, gate};
 
 /// Which session wants its context files, and how.
 #[derive(Clone, Copy)]
@@ -111,22 +111,24 @@ pub(crate) fn load(workspace: &Workspace, request: &LoadRequest<'_>) -> LoadedCo
 fn draft(
     workspace: &Workspace,
     request: &LoadRequest<'_>,
-    candidate: Candidate,
+    mut candidate: Candidate,
     met: &mut Vec<(String, Located)>,
 ) -> Option<Draft> {
     let found = look(&candidate.root, &candidate.path);
     if matches!(found, Look::Absent) {
         return absent(request, candidate);
     }
-    let status = gate(request, &candidate);
-    let located = match (status, found) {
+    if let Look::Found(located) = &found {
+        candidate.heed_target(&located.resolved);
+    }
+    let located = match (gate(request, &candidate), found) {
         (Some(status), _) | (None, Look::Refused(status)) => {
             return Some(candidate.into_draft(status));
         }
         (None, Look::Absent) => return None,
         (None, Look::Found(located)) => located,
     };
-    if candidate.may_be_another_name
+    if candidate.name_use == NameUse::Second
         && let Some((name, _)) = met.iter().find(|(_, other)| is_same_file(other, &located))
     {
         let status = FileStatus::SameFile { name: name.clone() };

@@ -11,7 +11,7 @@ use crate::core_file::{CoreFile, Need, file_name, is_meant_by};
 use crate::extension::Touched;
 use crate::glob::expand;
 use crate::report::FileStatus;
-use crate::settings::ContextInjection;
+use crate::settings::{BootstrapSettings, ContextInjection};
 use crate::workspace::Workspace;
 
 /// A file that might be in the prompt.
@@ -28,8 +28,14 @@ pub(super) struct Candidate {
     pub(super) trust: Trust,
     pub(super) audience: Audience,
     pub(super) zone: Zone,
-    /// Found under a second name or by a pattern: skipped when it is a file already met.
-    pub(super) may_be_another_name: bool,
+    pub(super) name_use: NameUse,
+}
+
+/// Whether a path may be another name of a file that was already met; then it is skipped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NameUse {
+    First,
+    Second,
 }
 
 /// Workspace files stand before those of the folder a session runs in.
@@ -42,39 +48,65 @@ pub(super) enum Place {
 pub(super) fn candidates(workspace: &Workspace, request: &LoadRequest<'_>) -> Vec<Candidate> {
     let execution = request.execution.and_then(|folder| {
         let root = std::fs::canonicalize(folder.dir).ok()?;
-        (root != workspace.root).then_some((root, folder))
+        (root != workspace.root).then(|| execution_rules(root, folder.trust))
     });
-    // Relative names would mean another folder to the tools of a session that runs elsewhere.
-    let shown = |relative: &Path| {
-        let path = if execution.is_some() {
-            workspace.dir().join(relative)
-        } else {
-            relative.to_owned()
-        };
-        sanitize::literal(&path.to_string_lossy()).into_owned()
+    let search = Search {
+        workspace,
+        settings: request.settings,
+        is_elsewhere: execution.is_some(),
     };
-    let in_workspace = |relative: &Path, may_be_another_name| {
+    let mut candidates: Vec<_> = CoreFile::ALL
+        .iter()
+        .map(|core| search.candidate(Path::new(core.name()), NameUse::First))
+        .collect();
+    candidates.push(search.candidate(Path::new(CoreFile::LOWER_MEMORY), NameUse::Second));
+    candidates.extend(search.extra_files());
+    candidates.extend(execution);
+    candidates
+}
+
+struct Search<'a> {
+    workspace: &'a Workspace,
+    settings: &'a BootstrapSettings,
+    /// The session runs in another folder.
+    is_elsewhere: bool,
+}
+
+impl Search<'_> {
+    fn candidate(&self, relative: &Path, name_use: NameUse) -> Candidate {
         let core = CoreFile::of(&file_name(relative));
-        let is_skippable = request.settings.skip_optional.iter();
         let need = match core.map_or(Need::Optional, CoreFile::need) {
-            Need::Required if is_skippable.clone().any(|entry| is_skipped(entry, core)) => {
+            Need::Required
+                if self
+                    .settings
+                    .skip_optional
+                    .iter()
+                    .any(|e| is_skipped(e, core)) =>
+            {
                 Need::Optional
             }
             need => need,
         };
+        let text = relative.to_string_lossy();
         let is_dynamic = core == Some(CoreFile::Heartbeat)
-            || request
+            || self
                 .settings
                 .dynamic
                 .iter()
-                .any(|entry| is_meant_by(entry, &relative.to_string_lossy()));
+                .any(|entry| is_meant_by(entry, &text));
+        // A relative name would mean another folder to the tools of a session that runs elsewhere.
+        let shown_path = if self.is_elsewhere {
+            sanitize::literal(&self.workspace.dir().join(relative).to_string_lossy()).into_owned()
+        } else {
+            sanitize::literal(&text).into_owned()
+        };
         Candidate {
             core,
             place: Place::Workspace,
-            root: workspace.root.clone(),
-            path: workspace.root.join(relative),
+            root: self.workspace.root.clone(),
+            path: self.workspace.root.join(relative),
             relative: relative.to_owned(),
-            shown_path: shown(relative),
+            shown_path,
             need,
             trust: Trust::Owner,
             audience: core.map_or(Audience::Shared, CoreFile::audience),
@@ -83,45 +115,46 @@ pub(super) fn candidates(workspace: &Workspace, request: &LoadRequest<'_>) -> Ve
             } else {
                 Zone::Stable
             },
-            may_be_another_name,
-        }
-    };
-    let mut candidates: Vec<_> = CoreFile::ALL
-        .iter()
-        .map(|core| in_workspace(Path::new(core.name()), false))
-        .collect();
-    candidates.push(in_workspace(Path::new(CoreFile::LOWER_MEMORY), true));
-    if !request.settings.extra_files.is_empty() {
-        for path in expand(&workspace.root, &request.settings.extra_files) {
-            if let Ok(relative) = path.strip_prefix(&workspace.root) {
-                let is_core = CoreFile::ALL
-                    .iter()
-                    .any(|core| Path::new(core.name()) == relative);
-                let is_listed = is_core || relative == Path::new(CoreFile::LOWER_MEMORY);
-                if !is_listed {
-                    candidates.push(in_workspace(relative, true));
-                }
-            }
+            name_use,
         }
     }
-    candidates.extend(execution.map(|(root, folder)| {
-        let name = CoreFile::Agents.name();
-        let path = root.join(name);
-        Candidate {
-            core: Some(CoreFile::Agents),
-            place: Place::Execution,
-            shown_path: sanitize::literal(&path.to_string_lossy()).into_owned(),
-            root,
-            path,
-            relative: PathBuf::from(name),
-            need: Need::Optional,
-            trust: folder.trust.min(Trust::Owner),
-            audience: Audience::Shared,
-            zone: Zone::Stable,
-            may_be_another_name: true,
+
+    fn extra_files(&self) -> Vec<Candidate> {
+        if self.settings.extra_files.is_empty() {
+            return Vec::new();
         }
-    }));
-    candidates
+        let root = &self.workspace.root;
+        let is_listed = |relative: &Path| {
+            let mut names = CoreFile::ALL.into_iter().map(CoreFile::name);
+            names.any(|name| Path::new(name) == relative)
+                || relative == Path::new(CoreFile::LOWER_MEMORY)
+        };
+        expand(root, &self.settings.extra_files)
+            .iter()
+            .filter_map(|path| path.strip_prefix(root).ok())
+            .filter(|relative| !is_listed(relative))
+            .map(|relative| self.candidate(relative, NameUse::Second))
+            .collect()
+    }
+}
+
+/// The rules of the folder a session runs in.
+fn execution_rules(root: PathBuf, trust: Trust) -> Candidate {
+    let relative = PathBuf::from(CoreFile::Agents.name());
+    let path = root.join(&relative);
+    Candidate {
+        core: Some(CoreFile::Agents),
+        place: Place::Execution,
+        shown_path: sanitize::literal(&path.to_string_lossy()).into_owned(),
+        root,
+        path,
+        relative,
+        need: Need::Optional,
+        trust: trust.min(Trust::Owner),
+        audience: Audience::Shared,
+        zone: Zone::Stable,
+        name_use: NameUse::Second,
+    }
 }
 
 /// AGENTS.md and TOOLS.md hold the rules; the operator cannot declare them optional.
@@ -177,6 +210,18 @@ pub(super) fn gate(request: &LoadRequest<'_>, candidate: &Candidate) -> Option<F
 }
 
 impl Candidate {
+    /// A link does not make private text public: what it leads to keeps its audience.
+    pub(super) fn heed_target(&mut self, resolved: &Path) {
+        if resolved == self.path {
+            return;
+        }
+        let relative = resolved.strip_prefix(&self.root).unwrap_or(resolved);
+        let core = CoreFile::of(&file_name(relative)).map_or(Audience::Shared, CoreFile::audience);
+        let is_note = relative.starts_with("memory");
+        let target = if is_note { Audience::Private } else { core };
+        self.audience = self.audience.min(target);
+    }
+
     pub(super) fn into_draft(self, status: FileStatus) -> Draft {
         Draft {
             place: self.place,

@@ -370,3 +370,21 @@ fn a_file_that_just_changed_is_not_taken_from_memory() {
     home.host.clock = at(60_000);
     assert!(!reads_again(&home));
 }
+
+#[test]
+fn a_link_does_not_make_private_text_public() {
+    let home = everything();
+    home.write("memory/2026-01-01.md", "a private day");
+    home.remove("TOOLS.md");
+    home.remove("SOUL.md");
+    std::os::unix::fs::symlink("MEMORY.md", home.dir.join("TOOLS.md")).unwrap();
+    std::os::unix::fs::symlink("memory/2026-01-01.md", home.dir.join("SOUL.md")).unwrap();
+    let loaded = home.load(|plain| plain.audience = Audience::Shared);
+    for name in ["TOOLS.md", "SOUL.md"] {
+        assert_eq!(
+            status(&loaded, name),
+            &FileStatus::FilteredByAudience,
+            "{name}"
+        );
+    }
+}

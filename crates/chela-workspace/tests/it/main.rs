@@ -14,3 +14,4 @@ mod limits;
 mod loading;
 mod notices;
 mod seeding;
+mod words;

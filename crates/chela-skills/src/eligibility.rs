@@ -1,0 +1,243 @@
+//! Which skills this machine and this agent can use, and for each of the others why not.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use chela_core::Host;
+use serde::Serialize;
+
+use crate::settings::{PluginState, SkillsSettings};
+use crate::skill::Skill;
+use crate::source::Source;
+use crate::stamp::Stamp;
+
+/// One reason why a skill is hidden, with the way out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Hidden {
+    pub gate: Gate,
+    /// What is the matter: `env GITHUB_TOKEN is not set`.
+    pub reason: String,
+    /// What to do about it.
+    pub fix: String,
+}
+
+impl std::fmt::Display for Hidden {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({})", self.reason, self.fix)
+    }
+}
+
+/// What stands between a skill and its use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gate {
+    Disabled,
+    AllowBundled,
+    AgentAllowList,
+    Plugin,
+    Os,
+    Bins,
+    AnyBins,
+    Env,
+    Config,
+}
+
+/// What the gates are judged by.
+pub struct Gates<'a> {
+    pub host: &'a Host,
+    pub settings: &'a SkillsSettings,
+    pub platform: Platform,
+    /// Whether the config value at a path is set and true, for `requires.config`.
+    pub config: &'a dyn Fn(&str) -> bool,
+}
+
+impl std::fmt::Debug for Gates<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gates").field("platform", &self.platform).finish_non_exhaustive()
+    }
+}
+
+/// The operating system, by the names skills use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Platform {
+    Linux,
+    Darwin,
+    Win32,
+    Other,
+}
+
+impl Platform {
+    /// The one this program was built for.
+    pub const fn current() -> Self {
+        if cfg!(target_os = "linux") {
+            Self::Linux
+        } else if cfg!(target_os = "macos") {
+            Self::Darwin
+        } else if cfg!(windows) {
+            Self::Win32
+        } else {
+            Self::Other
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Linux => "linux",
+            Self::Darwin => "darwin",
+            Self::Win32 => "win32",
+            Self::Other => "other",
+        }
+    }
+
+    fn is_named(self, name: &str) -> bool {
+        let name = name.trim().to_ascii_lowercase();
+        match self {
+            Self::Linux => name == "linux",
+            Self::Darwin => matches!(name.as_str(), "darwin" | "macos" | "mac" | "osx"),
+            Self::Win32 => matches!(name.as_str(), "win32" | "windows" | "win"),
+            Self::Other => false,
+        }
+    }
+}
+
+/// Everything that hides a skill; empty when nothing does.
+pub fn hidden(skill: &Skill, gates: &Gates<'_>, programs: &mut Programs) -> Vec<Hidden> {
+    let mut found = Vec::new();
+    let mut hide = |gate, reason: String, fix: String| found.push(Hidden { gate, reason, fix });
+    let settings = gates.settings;
+    let key = skill.key();
+    let entry = settings.entry(key, &skill.name);
+    if entry.and_then(|entry| entry.enabled) == Some(false) {
+        let path = format!("skills.entries[\"{key}\"].enabled");
+        hide(Gate::Disabled, "it is switched off".to_owned(), format!("chela config set '{path}' true"));
+    }
+    let named = |list: &[String]| list.iter().any(|name| *name == skill.name || name == key);
+    if skill.source == Source::Bundled && settings.allow_bundled.as_deref().is_some_and(|list| !named(list)) {
+        let reason = "skills.allowBundled does not name it".to_owned();
+        hide(Gate::AllowBundled, reason, format!("add \"{key}\" to skills.allowBundled"));
+    }
+    match settings.allowed.as_deref() {
+        Some([]) => {
+            let reason = "this agent has no skills (its `skills` list is empty)".to_owned();
+            hide(Gate::AgentAllowList, reason, "change agents.list[].skills".to_owned());
+        }
+        Some(list) if !named(list) => {
+            let reason = "the agent's `skills` list does not name it".to_owned();
+            hide(Gate::AgentAllowList, reason, format!("add \"{}\" to agents.list[].skills", skill.name));
+        }
+        _ => {}
+    }
+    if let (Source::Plugin(plugin), Some(PluginState::Disabled)) = (&skill.source, skill.plugin) {
+        let path = format!("plugins.entries[\"{plugin}\"].enabled");
+        hide(Gate::Plugin, format!("its plugin `{plugin}` is off"), format!("chela config set '{path}' true"));
+    }
+    let gating = &skill.front.gating;
+    if !gating.os.is_empty() && !gating.os.iter().any(|os| gates.platform.is_named(os)) {
+        let reason = format!("it is for {}, and this is {}", gating.os.join(", "), gates.platform.as_str());
+        hide(Gate::Os, reason, "use it on such a machine".to_owned());
+    }
+    if gating.always {
+        return found;
+    }
+    let requires = &gating.requires;
+    for bin in &requires.bins {
+        if programs.find(bin).is_none() {
+            hide(Gate::Bins, format!("program `{bin}` is not on PATH"), install_hint(skill, bin));
+        }
+    }
+    if !requires.any_bins.is_empty() && !requires.any_bins.iter().any(|bin| programs.find(bin).is_some()) {
+        let all = requires.any_bins.join("`, `");
+        hide(Gate::AnyBins, format!("none of `{all}` is on PATH"), "install one of them".to_owned());
+    }
+    for name in &requires.env {
+        let from_entry = entry.is_some_and(|entry| {
+            let key_stands_in = gating.primary_env.as_ref() == Some(name) && has_text(entry.api_key.as_deref());
+            key_stands_in || has_text(entry.env.get(name).map(String::as_str))
+        });
+        if gates.host.var(name).is_none() && !from_entry {
+            let path = if gating.primary_env.as_ref() == Some(name) {
+                format!("skills.entries[\"{key}\"].apiKey")
+            } else {
+                format!("skills.entries[\"{key}\"].env.{name}")
+            };
+            hide(Gate::Env, format!("env {name} is not set"), format!("export {name}=…, or set {path}"));
+        }
+    }
+    for path in &requires.config {
+        if !(gates.config)(path) {
+            hide(Gate::Config, format!("config {path} is not on"), format!("chela config set {path} true"));
+        }
+    }
+    found
+}
+
+fn has_text(value: Option<&str>) -> bool {
+    value.is_some_and(|value| !value.trim().is_empty())
+}
+
+/// What the skill itself says about getting a program, else the obvious.
+fn install_hint(skill: &Skill, bin: &str) -> String {
+    let named = skill.front.gating.install.iter().find(|step| {
+        let bins = step.get("bins").and_then(|bins| bins.as_array());
+        bins.is_some_and(|bins| bins.iter().any(|name| name.as_str() == Some(bin)))
+    });
+    let label = named.and_then(|step| step.get("label")).and_then(|label| label.as_str());
+    match label {
+        Some(label) => format!("the skill suggests: {}", crate::skill::one_line(label, 80)),
+        None => format!("install `{bin}`"),
+    }
+}
+
+/// Programs on PATH. Answers are kept until one of PATH's folders changes.
+#[derive(Debug, Default)]
+pub struct Programs {
+    folders: Vec<(PathBuf, Option<Stamp>)>,
+    found: HashMap<String, Option<PathBuf>>,
+}
+
+impl Programs {
+    pub fn new(host: &Host) -> Self {
+        let path = host.env.get("PATH").map_or("", String::as_str);
+        let folders = std::env::split_paths(path).filter(|dir| dir.is_absolute());
+        let folders = folders.map(|dir| (dir.clone(), folder_stamp(&dir))).collect();
+        Self { folders, found: HashMap::new() }
+    }
+
+    /// Forgets what it knows when a program may have come or gone.
+    pub fn refresh(&mut self) {
+        let mut changed = false;
+        for (dir, stamp) in &mut self.folders {
+            let now = folder_stamp(dir);
+            changed |= *stamp != now;
+            *stamp = now;
+        }
+        if changed {
+            self.found.clear();
+        }
+    }
+
+    pub fn find(&mut self, program: &str) -> Option<PathBuf> {
+        if let Some(known) = self.found.get(program) {
+            return known.clone();
+        }
+        let plain = !program.is_empty() && !program.contains(['/', '\\', '\0']);
+        let found = plain.then(|| self.look_up(program)).flatten();
+        self.found.insert(program.to_owned(), found.clone());
+        found
+    }
+
+    fn look_up(&self, program: &str) -> Option<PathBuf> {
+        use std::os::unix::fs::PermissionsExt;
+        self.folders.iter().map(|(dir, _)| dir.join(program)).find(|path| {
+            path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+        })
+    }
+}
+
+fn folder_stamp(dir: &std::path::Path) -> Option<Stamp> {
+    dir.metadata().ok().map(|metadata| Stamp::of(&metadata))
+}
+
+#[cfg(test)]
+mod tests;

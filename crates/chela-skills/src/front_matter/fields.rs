@@ -1,0 +1,297 @@
+//! From a map of anything to the fields of a skill: wrong shapes are noted, never fatal.
+
+use serde_json::{Map, Value};
+
+use super::{Split, yaml};
+use crate::finding::Finding;
+
+/// What a SKILL.md says about itself.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FrontMatter {
+    pub name: Option<String>,
+    pub description: Option<String>,
+    pub license: Option<String>,
+    pub compatibility: Option<String>,
+    pub homepage: Option<String>,
+    /// `allowed-tools`: while the skill is active only these may be used; `None` sets no bound.
+    pub allowed_tools: Option<Vec<String>>,
+    /// Whether a person may call it as a command.
+    pub user_invocable: bool,
+    /// Whether it stays out of the prompt and is only called by name.
+    pub disable_model_invocation: bool,
+    pub dispatch: Option<CommandDispatch>,
+    pub gating: Gating,
+    pub metadata: Map<String, Value>,
+    /// Top-level keys nobody defined, in the order written.
+    pub unknown: Vec<String>,
+}
+
+/// `command-dispatch: tool`: the command goes straight to a tool, past the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandDispatch {
+    pub tool: String,
+    /// `command-arg-mode`; `raw` passes what was typed.
+    pub arg_mode: String,
+}
+
+/// `metadata.chela`, `metadata.openclaw` or `metadata.clawdbot`: when and how it may be used.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Gating {
+    /// Skips every requirement but the operating system.
+    pub always: bool,
+    pub os: Vec<String>,
+    pub requires: Requires,
+    pub primary_env: Option<String>,
+    pub skill_key: Option<String>,
+    pub emoji: Option<String>,
+    /// How to install what is missing, as written.
+    pub install: Vec<Value>,
+    /// `invocation.allowRemote`.
+    pub allow_remote: Option<bool>,
+}
+
+/// What the machine must have.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Requires {
+    pub bins: Vec<String>,
+    pub any_bins: Vec<String>,
+    pub env: Vec<String>,
+    pub config: Vec<String>,
+}
+
+/// Keys of the Agent Skills format.
+pub(crate) const STANDARD_KEYS: [&str; 6] =
+    ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
+/// Keys that other runtimes added and that are understood here.
+pub(crate) const ADDED_KEYS: [&str; 6] = [
+    "homepage",
+    "user-invocable",
+    "disable-model-invocation",
+    "command-dispatch",
+    "command-tool",
+    "command-arg-mode",
+];
+/// Where gating may stand inside `metadata`; the first found counts.
+pub(crate) const GATING_KEYS: [&str; 3] = ["chela", "openclaw", "clawdbot"];
+
+pub(super) fn read(
+    mut map: Map<String, Value>,
+    split: &Split<'_>,
+    findings: &mut Vec<Finding>,
+) -> FrontMatter {
+    let mut fields = Fields { split, findings };
+    let unknown = map
+        .keys()
+        .filter(|key| !STANDARD_KEYS.contains(&key.as_str()) && !ADDED_KEYS.contains(&key.as_str()))
+        .cloned()
+        .collect();
+    let metadata = match map.remove("metadata") {
+        Some(value) => fields.object("metadata", value),
+        None => Map::new(),
+    };
+    let gating = fields.gating(&metadata);
+    let hidden = fields.invocation(&metadata);
+    FrontMatter {
+        name: fields.text(map.get("name"), "name"),
+        description: fields.text(map.get("description"), "description"),
+        license: fields.text(map.get("license"), "license"),
+        compatibility: fields.text(map.get("compatibility"), "compatibility"),
+        homepage: fields.text(map.get("homepage"), "homepage"),
+        allowed_tools: map.get("allowed-tools").and_then(|value| fields.tools(value)),
+        user_invocable: fields.flag(map.get("user-invocable"), "user-invocable").unwrap_or(true),
+        disable_model_invocation: fields
+            .flag(map.get("disable-model-invocation"), "disable-model-invocation")
+            .unwrap_or(hidden),
+        dispatch: fields.dispatch(&map),
+        gating,
+        metadata,
+        unknown,
+    }
+}
+
+struct Fields<'a, 'b> {
+    split: &'a Split<'b>,
+    findings: &'a mut Vec<Finding>,
+}
+
+impl Fields<'_, '_> {
+    fn note(&mut self, key: &str, what: &str) {
+        let top = key.split('.').next().unwrap_or(key);
+        let finding = Finding::warning("wrong-shape", format!("`{key}` {what}"));
+        self.findings.push(finding.at(self.split.line_of(top)));
+    }
+
+    /// Text, or a number or truth value written where text belongs; blank counts as absent.
+    fn text(&mut self, value: Option<&Value>, key: &str) -> Option<String> {
+        let text = match value? {
+            Value::String(text) => text.trim().to_owned(),
+            Value::Number(number) => number.to_string(),
+            Value::Bool(flag) => flag.to_string(),
+            Value::Null => return None,
+            // `description: [a, b]` and the like: what was meant can still be read.
+            Value::Array(items) if items.iter().all(Value::is_string) => {
+                items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+            }
+            Value::Array(_) | Value::Object(_) => {
+                self.note(key, "is not text and was left out");
+                return None;
+            }
+        };
+        Some(text).filter(|text| !text.is_empty())
+    }
+
+    fn flag(&mut self, value: Option<&Value>, key: &str) -> Option<bool> {
+        match value? {
+            Value::Bool(flag) => Some(*flag),
+            Value::Null => None,
+            Value::String(text) => match text.trim().to_ascii_lowercase().as_str() {
+                "true" | "yes" | "on" | "1" => Some(true),
+                "false" | "no" | "off" | "0" => Some(false),
+                _ => {
+                    self.note(key, "is neither true nor false and was left out");
+                    None
+                }
+            },
+            Value::Number(number) => Some(number.as_f64() != Some(0.0)),
+            Value::Array(_) | Value::Object(_) => {
+                self.note(key, "is neither true nor false and was left out");
+                None
+            }
+        }
+    }
+
+    /// A list of words, or one word, or words with commas between them.
+    fn words(&mut self, value: Option<&Value>, key: &str) -> Vec<String> {
+        let clean = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        match value {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::String(text)) => text.split(',').filter_map(clean).collect(),
+            Some(Value::Array(items)) => {
+                if items.iter().any(|item| !item.is_string()) {
+                    self.note(key, "holds something that is not text; that was left out");
+                }
+                items.iter().filter_map(Value::as_str).filter_map(clean).collect()
+            }
+            Some(_) => {
+                self.note(key, "is not a list of words and was left out");
+                Vec::new()
+            }
+        }
+    }
+
+    /// `allowed-tools` is a line of words in the standard and a list in many files. Blanks inside
+    /// brackets belong to a tool: `Bash(git add *) Read`.
+    fn tools(&mut self, value: &Value) -> Option<Vec<String>> {
+        let Value::String(line) = value else {
+            return (!value.is_null()).then(|| self.words(Some(value), "allowed-tools"));
+        };
+        let mut tools = vec![String::new()];
+        let mut open = 0usize;
+        for c in line.chars() {
+            match c {
+                '(' => open += 1,
+                ')' => open = open.saturating_sub(1),
+                _ => {}
+            }
+            if open == 0 && (c.is_whitespace() || c == ',') {
+                tools.push(String::new());
+            } else if let Some(tool) = tools.last_mut() {
+                tool.push(c);
+            }
+        }
+        tools.retain(|tool| !tool.is_empty());
+        Some(tools)
+    }
+
+    /// A map, or text that holds one as JSON5.
+    fn object(&mut self, key: &str, value: Value) -> Map<String, Value> {
+        match value {
+            Value::Object(map) => map,
+            Value::Null => Map::new(),
+            Value::String(text) => match embedded(&text) {
+                Some(map) => map,
+                None => {
+                    self.note(key, "is neither a map nor JSON and was left out");
+                    Map::new()
+                }
+            },
+            _ => {
+                self.note(key, "is not a map and was left out");
+                Map::new()
+            }
+        }
+    }
+
+    fn block(&mut self, metadata: &Map<String, Value>) -> Map<String, Value> {
+        for key in GATING_KEYS {
+            if let Some(value) = metadata.get(key) {
+                return self.object(&format!("metadata.{key}"), value.clone());
+            }
+        }
+        Map::new()
+    }
+
+    fn gating(&mut self, metadata: &Map<String, Value>) -> Gating {
+        let block = self.block(metadata);
+        let requires = match block.get("requires") {
+            Some(Value::Object(map)) => map.clone(),
+            Some(Value::Null) | None => Map::new(),
+            Some(_) => {
+                self.note("metadata.requires", "is not a map of lists, so it gates nothing");
+                Map::new()
+            }
+        };
+        let invocation = block.get("invocation").and_then(Value::as_object);
+        Gating {
+            always: self.flag(block.get("always"), "metadata.always").unwrap_or(false),
+            os: self.words(block.get("os"), "metadata.os"),
+            requires: Requires {
+                bins: self.words(requires.get("bins"), "metadata.requires.bins"),
+                any_bins: self.words(requires.get("anyBins"), "metadata.requires.anyBins"),
+                env: self.words(requires.get("env"), "metadata.requires.env"),
+                config: self.words(requires.get("config"), "metadata.requires.config"),
+            },
+            primary_env: self.text(block.get("primaryEnv"), "metadata.primaryEnv"),
+            skill_key: self.text(block.get("skillKey"), "metadata.skillKey"),
+            emoji: self.text(block.get("emoji"), "metadata.emoji"),
+            install: match block.get("install") {
+                Some(Value::Array(items)) => items.clone(),
+                Some(Value::Null) | None => Vec::new(),
+                Some(other) => vec![other.clone()],
+            },
+            allow_remote: invocation
+                .and_then(|map| self.flag(map.get("allowRemote"), "metadata.invocation.allowRemote")),
+        }
+    }
+
+    /// `metadata.….invocation.disableModelInvocation`.
+    fn invocation(&mut self, metadata: &Map<String, Value>) -> bool {
+        let block = self.block(metadata);
+        let invocation = block.get("invocation").and_then(Value::as_object);
+        let flag = invocation.and_then(|map| map.get("disableModelInvocation"));
+        self.flag(flag, "metadata.invocation.disableModelInvocation").unwrap_or(false)
+    }
+
+    fn dispatch(&mut self, map: &Map<String, Value>) -> Option<CommandDispatch> {
+        let kind = self.text(map.get("command-dispatch"), "command-dispatch")?;
+        if !kind.eq_ignore_ascii_case("tool") {
+            self.note("command-dispatch", "knows only `tool`; the model answers instead");
+            return None;
+        }
+        let Some(tool) = self.text(map.get("command-tool"), "command-tool") else {
+            self.note("command-dispatch", "names no `command-tool`; the model answers instead");
+            return None;
+        };
+        let arg_mode = self.text(map.get("command-arg-mode"), "command-arg-mode");
+        Some(CommandDispatch { tool, arg_mode: arg_mode.unwrap_or_else(|| "raw".to_owned()) })
+    }
+}
+
+/// A map inside text: JSON5 first, then YAML's own braces.
+fn embedded(text: &str) -> Option<Map<String, Value>> {
+    let text = text.trim();
+    if !text.starts_with('{') {
+        return None;
+    }
+    yaml::read(text).ok().and_then(|value| value.as_object().cloned())
+}

@@ -1,0 +1,166 @@
+//! The skills of one agent, kept in step with the disk.
+
+use std::path::{Path, PathBuf};
+
+use chela_core::Host;
+
+use crate::agent_skills::AgentSkills;
+use crate::bundled;
+use crate::catalog::Catalog;
+use crate::eligibility::{Gates, Platform, Programs};
+use crate::scan::{Scan, ScanRequest};
+use crate::settings::SkillsSettings;
+use crate::source::{self, Places, Root};
+use crate::stamp::Stamp;
+use crate::trust::{LockError, SkillScanner, TrustLock, TrustNotice};
+use crate::uses::Uses;
+
+/// Everything known about an agent's skills.
+#[derive(Debug)]
+pub struct Library {
+    host: Host,
+    places: Places,
+    settings: SkillsSettings,
+    roots: Vec<Root>,
+    scan: Scan,
+    lock: TrustLock,
+    lock_stamp: Option<Stamp>,
+    catalog: Catalog,
+    programs: Programs,
+    pub uses: Uses,
+    /// Why the bundled skills could not be put on the disk, if they could not.
+    pub bundled_problem: Option<String>,
+}
+
+/// What a second look showed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refreshed {
+    Unchanged,
+    Changed,
+}
+
+impl Library {
+    /// Finds the skills of an agent.
+    pub fn open(host: &Host, places: Places, settings: SkillsSettings) -> Self {
+        let (bundled_dir, bundled_problem) = match bundled::materialise(&places.state_dir) {
+            Ok(dir) => (dir, None),
+            Err(error) => (bundled::dir(&places.state_dir), Some(error.to_string())),
+        };
+        let roots = source::roots(host, &places, &settings, &bundled_dir);
+        let scan = Scan::run(&request(host, &roots, &settings), None);
+        let lock = TrustLock::open(&places.state_dir);
+        let catalog = Catalog::new(&scan, &lock, settings.on_change);
+        Self {
+            lock_stamp: stamp_of(&lock.path()),
+            programs: Programs::new(host),
+            uses: Uses::open(&places.state_dir),
+            host: host.clone(),
+            places,
+            settings,
+            roots,
+            scan,
+            lock,
+            catalog,
+            bundled_problem,
+        }
+    }
+
+    /// Looks again. While nothing changed this asks the file system for stamps and reads nothing.
+    pub fn refresh(&mut self) -> Refreshed {
+        self.programs.refresh();
+        let lock_stamp = stamp_of(&self.lock.path());
+        let same_lock = lock_stamp == self.lock_stamp;
+        let same_files = self.scan.is_current();
+        if same_lock && same_files {
+            return Refreshed::Unchanged;
+        }
+        if !same_lock {
+            self.lock = TrustLock::open(&self.places.state_dir);
+            self.lock_stamp = lock_stamp;
+        }
+        let mut found_other = !same_lock;
+        if !same_files {
+            let scan = Scan::run(&request(&self.host, &self.roots, &self.settings), Some(&self.scan));
+            found_other |= scan.skills != self.scan.skills || scan.skipped != self.scan.skipped;
+            self.scan = scan;
+        }
+        if !found_other {
+            return Refreshed::Unchanged;
+        }
+        self.catalog = Catalog::new(&self.scan, &self.lock, self.settings.on_change);
+        Refreshed::Changed
+    }
+
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    pub fn settings(&self) -> &SkillsSettings {
+        &self.settings
+    }
+
+    pub fn places(&self) -> &Places {
+        &self.places
+    }
+
+    /// Folders to watch for changes.
+    pub fn watched_folders(&self) -> Vec<PathBuf> {
+        self.roots.iter().map(|root| root.dir.clone()).collect()
+    }
+
+    pub fn lock(&self) -> &TrustLock {
+        &self.lock
+    }
+
+    /// Changes the lock, writes it and judges all skills anew.
+    pub fn change_lock<T>(&mut self, change: impl FnOnce(&mut TrustLock) -> T) -> Result<T, LockError> {
+        let mut lock = self.lock.clone();
+        let outcome = change(&mut lock);
+        lock.save()?;
+        self.lock_stamp = stamp_of(&lock.path());
+        self.lock = lock;
+        self.catalog = Catalog::new(&self.scan, &self.lock, self.settings.on_change);
+        Ok(outcome)
+    }
+
+    /// Locks what is new, notes what changed and returns what the owner has not been told yet.
+    /// Writes only when there is something to write.
+    pub fn settle(&mut self, scanner: &dyn SkillScanner) -> Result<Vec<TrustNotice>, LockError> {
+        let mut lock = self.lock.clone();
+        let skills = self.scan.skills.iter().map(AsRef::as_ref);
+        let notices = lock.settle(skills, self.settings.on_change, scanner, &self.host);
+        if !notices.is_empty() || lock.differs_from(&self.lock) {
+            lock.save()?;
+            self.lock_stamp = stamp_of(&lock.path());
+            self.lock = lock;
+            self.catalog = Catalog::new(&self.scan, &self.lock, self.settings.on_change);
+        }
+        Ok(notices)
+    }
+
+    /// What the agent can use now; a session keeps it until its next reset.
+    pub fn for_agent(&mut self, config: &dyn Fn(&str) -> bool) -> AgentSkills {
+        self.for_agent_on(Platform::current(), config)
+    }
+
+    pub(crate) fn for_agent_on(&mut self, platform: Platform, config: &dyn Fn(&str) -> bool) -> AgentSkills {
+        let gates = Gates { host: &self.host, settings: &self.settings, platform, config };
+        AgentSkills::new(&self.catalog, &gates, &mut self.programs, &self.uses)
+    }
+}
+
+fn request<'a>(host: &'a Host, roots: &'a [Root], settings: &'a SkillsSettings) -> ScanRequest<'a> {
+    ScanRequest {
+        host,
+        roots,
+        limits: &settings.limits,
+        allow_symlink_targets: &settings.load.allow_symlink_targets,
+    }
+}
+
+fn stamp_of(path: &Path) -> Option<Stamp> {
+    path.metadata().ok().map(|metadata| Stamp::of(&metadata))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! Deciding who is described, how long, and who is only named.
+
+use chela_core::{Host, tokens};
+
+use super::{CLOSE, Item, ListingReport, ListingRequest, OPEN, group_by_place, names, write_groups};
+use crate::skill::MAX_DESCRIPTION_CHARS;
+
+/// Shorter than this a description says nothing; better none.
+const SHORTEST_CAP: usize = 40;
+
+/// What becomes of each skill.
+pub(super) struct Plan<'a> {
+    fates: Vec<Fate>,
+    cap: usize,
+    /// What the frames around groups of names cost, should there be any.
+    frames: usize,
+    host: &'a Host,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Described,
+    Named,
+    LeftOut,
+}
+
+/// How much the list may hold.
+#[derive(Clone, Copy)]
+enum Budget {
+    Chars(usize),
+    Tokens(usize),
+}
+
+impl<'a> Plan<'a> {
+    pub(super) fn make(items: &[Item<'_>], request: &ListingRequest<'a>) -> Self {
+        let limits = request.limits;
+        let budget = match limits.max_skills_prompt_tokens {
+            Some(limit) => Budget::Tokens(limit),
+            None => Budget::Chars(limits.max_skills_prompt_chars),
+        };
+        let order = by_importance(items, request);
+        let mut plan = Self {
+            fates: vec![Fate::Named; items.len()],
+            cap: usize::MAX,
+            frames: names::frame_chars(items, request.host),
+            host: request.host,
+        };
+        let mut per_source = std::collections::HashMap::new();
+        for at in order.iter().take(limits.max_skills_in_prompt) {
+            let of_source = per_source.entry(&items[*at].skill.source).or_insert(0usize);
+            if *of_source < limits.max_skills_loaded_per_source {
+                *of_source += 1;
+                plan.fates[*at] = Fate::Described;
+            }
+        }
+        plan.fit(items, &order, budget);
+        plan
+    }
+
+    fn fit(&mut self, items: &[Item<'_>], order: &[usize], budget: Budget) {
+        if self.fits(items, budget) {
+            return;
+        }
+        self.cap = largest(SHORTEST_CAP, MAX_DESCRIPTION_CHARS * 2, |cap| self.with_cap(cap).fits(items, budget))
+            .unwrap_or(SHORTEST_CAP);
+        if self.fits(items, budget) {
+            return;
+        }
+        // Names first, then as many short descriptions as there is room for.
+        let described: Vec<usize> =
+            order.iter().copied().filter(|at| self.fates[*at] == Fate::Described).collect();
+        let kept = largest(0, described.len(), |kept| self.with_described(&described, kept).fits(items, budget));
+        *self = self.with_described(&described, kept.unwrap_or(0));
+        if kept.is_some() {
+            return;
+        }
+        let listed = largest(0, order.len(), |listed| self.with_listed(order, listed).fits(items, budget));
+        *self = self.with_listed(order, listed.unwrap_or(0));
+    }
+
+    fn with_cap(&self, cap: usize) -> Self {
+        Self { fates: self.fates.clone(), cap, frames: self.frames, host: self.host }
+    }
+
+    /// Only the first `kept` of these stay described.
+    fn with_described(&self, described: &[usize], kept: usize) -> Self {
+        let mut plan = self.with_cap(self.cap);
+        for at in &described[kept..] {
+            plan.fates[*at] = Fate::Named;
+        }
+        plan
+    }
+
+    /// Only the first `listed` of all stay in the list.
+    fn with_listed(&self, order: &[usize], listed: usize) -> Self {
+        let mut plan = self.with_cap(self.cap);
+        for at in &order[listed..] {
+            plan.fates[*at] = Fate::LeftOut;
+        }
+        plan
+    }
+
+    fn fits(&self, items: &[Item<'_>], budget: Budget) -> bool {
+        match budget {
+            Budget::Chars(limit) => self.chars(items) <= limit,
+            Budget::Tokens(limit) => tokens::count_at_most(&self.render(items), limit).is_some(),
+        }
+    }
+
+    /// The length of the list, at most. Counting without writing keeps the search cheap.
+    fn chars(&self, items: &[Item<'_>]) -> usize {
+        let mut sum = OPEN.len() + CLOSE.len();
+        let mut any_named = false;
+        for (item, fate) in items.iter().zip(&self.fates) {
+            match fate {
+                Fate::Described => sum += item.chars_at(self.cap),
+                Fate::Named => {
+                    any_named = true;
+                    sum += names::name_chars(item);
+                }
+                Fate::LeftOut => {}
+            }
+        }
+        if any_named { sum + self.frames } else { sum }
+    }
+
+    pub(super) fn render(&self, items: &[Item<'_>]) -> String {
+        let mut text = String::with_capacity(self.chars(items) + 64);
+        text.push_str(OPEN);
+        for (item, fate) in items.iter().zip(&self.fates) {
+            if *fate == Fate::Described {
+                item.write(&mut text, self.cap);
+            }
+        }
+        let named = items.iter().zip(&self.fates).filter(|(_, fate)| **fate == Fate::Named);
+        write_groups(&mut text, &group_by_place(named.map(|(item, _)| item.skill), self.host));
+        text.push_str(CLOSE);
+        text
+    }
+
+    pub(super) fn report(&self, items: &[Item<'_>]) -> ListingReport {
+        let mut report = ListingReport::default();
+        let mut longest = 0;
+        for (item, fate) in items.iter().zip(&self.fates) {
+            let names = match fate {
+                Fate::Described => {
+                    longest = longest.max(item.description_chars);
+                    &mut report.described
+                }
+                Fate::Named => &mut report.names_only,
+                Fate::LeftOut => &mut report.left_out,
+            };
+            names.push(item.skill.name.clone());
+        }
+        report.description_cap = (longest > self.cap).then_some(self.cap);
+        report
+    }
+}
+
+/// Workspace skills first, then the most used, then the most recently written; names decide only
+/// what nothing else does.
+fn by_importance(items: &[Item<'_>], request: &ListingRequest<'_>) -> Vec<usize> {
+    let now = request.host.unix_time();
+    let weights: Vec<f64> = items.iter().map(|item| request.uses.weight(&item.skill.name, now)).collect();
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    order.sort_by(|a, b| {
+        let (x, y) = (items[*a].skill, items[*b].skill);
+        let workspace = y.source.is_workspace().cmp(&x.source.is_workspace());
+        workspace
+            .then_with(|| weights[*b].total_cmp(&weights[*a]))
+            .then_with(|| y.level.cmp(&x.level))
+            .then_with(|| y.modified.cmp(&x.modified))
+            .then_with(|| x.name.cmp(&y.name))
+    });
+    order
+}
+
+/// The largest number from `low` to `high` for which something holds, when it holds for all
+/// smaller ones too.
+fn largest(low: usize, high: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
+    if !holds(low) {
+        return None;
+    }
+    let (mut low, mut high) = (low, high);
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        if holds(middle) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    Some(low)
+}

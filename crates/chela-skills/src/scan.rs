@@ -1,0 +1,202 @@
+//! Looking for skills in the roots: every folder with a SKILL.md, up to six levels deep.
+//!
+//! A scan remembers the stamps of everything it depended on. As long as those hold, nothing is
+//! read again; when one does not, only the skills concerned are.
+
+mod candidate;
+mod walk;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::SystemTime;
+
+use chela_core::Host;
+use serde::Serialize;
+
+use crate::finding::Finding;
+use crate::front_matter::FrontMatterError;
+use crate::settings::SkillLimits;
+use crate::skill::Skill;
+use crate::source::{Root, Source};
+use crate::stamp::Stamps;
+use crate::tree::TreeError;
+use candidate::{Candidate, Outcome};
+
+/// A folder that holds a SKILL.md and is no skill all the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    pub path: PathBuf,
+    pub source: Source,
+    /// The name it would have had, as far as that is known.
+    pub name: String,
+    pub reason: SkipReason,
+}
+
+/// Why something was skipped, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SkipReason {
+    #[error(transparent)]
+    FrontMatter(#[from] FrontMatterError),
+    #[error("it has no description, so nobody could know when to use it; add `description:`")]
+    NoDescription,
+    #[error("SKILL.md has {bytes} bytes, more than skills.limits.maxSkillFileBytes ({limit}); move parts of it into references/")]
+    TooLarge { bytes: u64, limit: u64 },
+    #[error("SKILL.md links to {target}, outside its folder; put the file itself there")]
+    FileOutside { target: String },
+    #[error("symlink-escape: it links to {target}, outside its root; add that folder to skills.load.allowSymlinkTargets if you trust it")]
+    LinkOutside { target: String },
+    #[error("its root holds more than {limit} skills (skills.limits.maxCandidatesPerRoot); raise the limit or move it to another root")]
+    OverLimit { limit: usize },
+    #[error("{0}")]
+    Unreadable(String),
+}
+
+impl From<TreeError> for SkipReason {
+    fn from(error: TreeError) -> Self {
+        Self::Unreadable(error.to_string())
+    }
+}
+
+/// What became of one root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RootReport {
+    pub root: Root,
+    pub state: RootState,
+    /// Skill folders found, also those beyond the limit.
+    pub candidates: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RootState {
+    Missing,
+    Read,
+    /// Why it could not be read.
+    Unreadable(String),
+}
+
+/// All that the roots held at one time.
+#[derive(Debug)]
+pub struct Scan {
+    pub skills: Vec<Arc<Skill>>,
+    pub skipped: Vec<Skipped>,
+    pub roots: Vec<RootReport>,
+    /// Remarks that concern no single skill.
+    pub findings: Vec<Finding>,
+    stamps: Vec<Stamps>,
+    /// By folder: what was read there, for the next scan.
+    read: HashMap<PathBuf, candidate::Reading>,
+}
+
+/// What a scan needs to know.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ScanRequest<'a> {
+    pub host: &'a Host,
+    pub roots: &'a [Root],
+    pub limits: &'a SkillLimits,
+    pub allow_symlink_targets: &'a [String],
+}
+
+impl Scan {
+    /// Reads all roots; what `before` read and has not changed since is taken from there.
+    pub(crate) fn run(request: &ScanRequest<'_>, before: Option<&Self>) -> Self {
+        let now = request.host.clock.now();
+        let mut scan = Self {
+            skills: Vec::new(),
+            skipped: Vec::new(),
+            roots: Vec::with_capacity(request.roots.len()),
+            findings: Vec::new(),
+            stamps: Vec::with_capacity(request.roots.len()),
+            read: HashMap::new(),
+        };
+        let targets = walk::allowed_targets(request, &mut scan.findings);
+        let mut candidates = Vec::new();
+        for root in request.roots {
+            let mut walked = walk::walk(root, &targets, request, now);
+            scan.skipped.append(&mut walked.skipped);
+            scan.stamps.push(walked.stamps);
+            scan.roots.push(RootReport {
+                root: root.clone(),
+                state: walked.state,
+                candidates: walked.total,
+            });
+            candidates.append(&mut walked.candidates);
+        }
+        for (candidate, reading) in candidates.iter().zip(read_all(&candidates, request.limits, before, now)) {
+            scan.take(candidate, reading);
+        }
+        scan
+    }
+
+    /// Whether the disk still is as it was scanned. Asks for stamps and reads nothing.
+    pub fn is_current(&self) -> bool {
+        self.stamps.iter().all(Stamps::hold) && self.read.values().all(|reading| reading.stamps.hold())
+    }
+
+    fn take(&mut self, candidate: &Candidate<'_>, reading: candidate::Reading) {
+        let folder = candidate.listing.path.clone();
+        match &reading.outcome {
+            Outcome::Skill(skill) => self.skills.push(Arc::clone(skill)),
+            Outcome::Skipped(reason) => self.skipped.push(Skipped {
+                name: folder_name(&folder).to_owned(),
+                path: folder.clone(),
+                source: candidate.root.source.clone(),
+                reason: reason.clone(),
+            }),
+        }
+        self.read.insert(folder, reading);
+    }
+}
+
+pub(crate) fn folder_name(folder: &Path) -> &str {
+    folder.file_name().and_then(|name| name.to_str()).unwrap_or("skill")
+}
+
+/// Reads the candidates, on several threads when there are many of them.
+fn read_all(
+    candidates: &[Candidate<'_>],
+    limits: &SkillLimits,
+    before: Option<&Scan>,
+    now: SystemTime,
+) -> Vec<candidate::Reading> {
+    /// Below this, starting threads costs more than it brings.
+    const ALONE: usize = 500;
+    let read_one = |candidate: &Candidate<'_>| {
+        let known = before.and_then(|scan| scan.read.get(&candidate.listing.path));
+        match known.filter(|known| known.still_true(candidate)) {
+            Some(known) => known.clone(),
+            None => candidate.read(limits, now),
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(4);
+    if candidates.len() < ALONE || threads < 2 {
+        return candidates.iter().map(read_one).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(candidate) = candidates.get(at) else { return done };
+            done.push((at, read_one(candidate)));
+        }
+    };
+    let mut readings = std::thread::scope(|scope| {
+        let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut readings = work();
+        for helper in helpers {
+            match helper.join() {
+                Ok(mut more) => readings.append(&mut more),
+                Err(cause) => std::panic::resume_unwind(cause),
+            }
+        }
+        readings
+    });
+    readings.sort_by_key(|(at, _)| *at);
+    readings.into_iter().map(|(_, reading)| reading).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+//! Reading one folder that may be a skill.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use chela_core::ContentHash;
+
+use super::{SkipReason, folder_name};
+use crate::body;
+use crate::finding::Finding;
+use crate::front_matter;
+use crate::name;
+use crate::settings::SkillLimits;
+use crate::skill::{MAX_DESCRIPTION_CHARS, Skill, one_line};
+use crate::source::Root;
+use crate::stamp::Stamps;
+use crate::tree::{self, EntryKind, Known, Listing};
+
+/// The longest name that is kept.
+const MAX_NAME_CHARS: usize = 64;
+
+#[derive(Debug)]
+pub(super) struct Candidate<'a> {
+    pub root: &'a Root,
+    pub listing: Listing,
+    /// `SKILL.md`, or `skill.md` as some write it.
+    pub file: &'static str,
+}
+
+/// What a candidate turned out to be, and what that rests on.
+#[derive(Debug, Clone)]
+pub(super) struct Reading {
+    pub outcome: Outcome,
+    pub stamps: Stamps,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Outcome {
+    Skill(Arc<Skill>),
+    Skipped(SkipReason),
+}
+
+impl Reading {
+    /// Whether reading the candidate again would give the same.
+    pub(super) fn still_true(&self, candidate: &Candidate<'_>) -> bool {
+        let same_place = match &self.outcome {
+            Outcome::Skill(skill) => {
+                skill.level == candidate.root.level
+                    && skill.source == candidate.root.source
+                    && skill.plugin == candidate.root.plugin
+            }
+            Outcome::Skipped(_) => false,
+        };
+        same_place && self.stamps.hold()
+    }
+}
+
+impl Candidate<'_> {
+    pub(super) fn read(&self, limits: &SkillLimits, now: SystemTime) -> Reading {
+        let mut stamps = Stamps::new(&self.listing.path);
+        stamps.note(&self.listing.path, self.listing.stamp, now);
+        match self.skill(limits, &mut stamps, now) {
+            Ok(skill) => Reading { outcome: Outcome::Skill(Arc::new(skill)), stamps },
+            Err(reason) => Reading { outcome: Outcome::Skipped(reason), stamps },
+        }
+    }
+
+    fn skill(&self, limits: &SkillLimits, stamps: &mut Stamps, now: SystemTime) -> Result<Skill, SkipReason> {
+        let path = self.skill_file()?;
+        let content = tree::read_file(&path, limits.max_skill_file_bytes).map_err(|error| {
+            if error.kind() == io::ErrorKind::FileTooLarge {
+                let bytes = error.to_string().parse().unwrap_or(u64::MAX);
+                return SkipReason::TooLarge { bytes, limit: limits.max_skill_file_bytes };
+            }
+            SkipReason::Unreadable(format!("cannot read {}: {error}", path.display()))
+        })?;
+        stamps.note(&path, content.stamp, now);
+        let text = front_matter::read(&content.bytes)?;
+        let description = text.front.description.as_deref().ok_or(SkipReason::NoDescription)?;
+        let raw_chars = description.chars().count();
+        let description = one_line(description, MAX_DESCRIPTION_CHARS);
+        if description.is_empty() {
+            return Err(SkipReason::NoDescription);
+        }
+        let known = Known {
+            name: self.file,
+            bytes: &content.bytes,
+            stamp: content.stamp,
+            mode: content.mode,
+        };
+        let tree = tree::read(&self.listing, &known, Stamps::new(&self.listing.path), now)?;
+        *stamps = tree.stamps;
+        let folder = folder_name(&self.listing.path);
+        let (name, mut findings) = self.name(text.front.name.as_deref(), folder);
+        findings.extend(text.findings);
+        if raw_chars > MAX_DESCRIPTION_CHARS {
+            findings.push(Finding::warning(
+                "long-description",
+                format!("the description has {raw_chars} characters; {MAX_DESCRIPTION_CHARS} are listed"),
+            ));
+        }
+        let body = body::read(text.body, text.body_line);
+        findings.extend(body.outside);
+        findings.extend(tree.findings);
+        Ok(Skill {
+            name,
+            description,
+            folder: self.listing.path.clone(),
+            file: self.listing.path.join(self.file),
+            root: self.root.dir.clone(),
+            source: self.root.source.clone(),
+            level: self.root.level,
+            plugin: self.root.plugin,
+            version: ContentHash::of(&content.bytes),
+            tree: tree.hash,
+            files: tree.files,
+            headings: body.headings,
+            body_chars: text.body.chars().count(),
+            modified: content.stamp.modified_seconds(),
+            findings,
+            front: text.front,
+        })
+    }
+
+    /// Where SKILL.md really lies: in this folder, also when it is a link.
+    fn skill_file(&self) -> Result<PathBuf, SkipReason> {
+        let path = self.listing.path.join(self.file);
+        if self.listing.find(self.file).is_none_or(|entry| entry.kind != EntryKind::Link) {
+            return Ok(path);
+        }
+        let failed = |error: io::Error| SkipReason::Unreadable(format!("cannot read {}: {error}", path.display()));
+        let end = fs::canonicalize(&path).map_err(failed)?;
+        let folder = fs::canonicalize(&self.listing.path).map_err(failed)?;
+        if end.starts_with(folder) {
+            Ok(end)
+        } else {
+            Err(SkipReason::FileOutside { target: end.display().to_string() })
+        }
+    }
+
+    fn name(&self, written: Option<&str>, folder: &str) -> (String, Vec<Finding>) {
+        let clean = written.map(|name| one_line(name, MAX_NAME_CHARS)).filter(|name| !name.is_empty());
+        match clean {
+            Some(name) => {
+                let findings = name::problems(written.unwrap_or(&name), folder);
+                (name, findings)
+            }
+            None => {
+                let finding = Finding::warning("no-name", format!("has no name; it is called `{folder}` like its folder"));
+                (one_line(folder, MAX_NAME_CHARS), vec![finding.hint(format!("add `name: {folder}`"))])
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Walking one root: which folders hold a skill.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::candidate::Candidate;
+use super::{RootState, ScanRequest, SkipReason, Skipped, folder_name};
+use crate::finding::Finding;
+use crate::source::Root;
+use crate::stamp::Stamps;
+use crate::tree::{EntryKind, GENERATED, Listing};
+
+/// Levels below a root that are searched.
+const MAX_DEPTH: usize = 6;
+/// Folders looked into per root, for every skill that may be found: a root is no place for a
+/// whole disk.
+const FOLDERS_PER_CANDIDATE: usize = 10;
+
+pub(super) struct Walked<'a> {
+    pub candidates: Vec<Candidate<'a>>,
+    pub skipped: Vec<Skipped>,
+    pub state: RootState,
+    pub total: usize,
+    pub stamps: Stamps,
+}
+
+/// Real folders outside the roots that links may lead to. Ones as wide as the home folder are
+/// refused: they would allow everything.
+pub(super) fn allowed_targets(request: &ScanRequest<'_>, findings: &mut Vec<Finding>) -> Vec<PathBuf> {
+    let home = &request.host.user_home;
+    let mut targets = Vec::new();
+    for written in request.allow_symlink_targets {
+        let Ok(target) = fs::canonicalize(request.host.expand(written)) else { continue };
+        if target.parent().is_none() || home.starts_with(&target) {
+            let message = format!("skills.load.allowSymlinkTargets: `{written}` is too wide and was left out");
+            findings.push(Finding::warning("wide-link-target", message).hint("name the folder that holds the skills"));
+        } else {
+            targets.push(target);
+        }
+    }
+    targets
+}
+
+pub(super) fn walk<'a>(
+    root: &'a Root,
+    targets: &[PathBuf],
+    request: &ScanRequest<'_>,
+    now: SystemTime,
+) -> Walked<'a> {
+    let walked = Walked {
+        candidates: Vec::new(),
+        skipped: Vec::new(),
+        state: RootState::Missing,
+        total: 0,
+        stamps: Stamps::new(&root.dir),
+    };
+    let Ok(real) = fs::canonicalize(&root.dir) else { return walked };
+    let limit = request.limits.max_candidates_per_root;
+    let mut walk = Walk {
+        root,
+        real,
+        targets,
+        limit,
+        folders_left: limit.saturating_mul(FOLDERS_PER_CANDIDATE).max(2_000),
+        seen: HashSet::new(),
+        now,
+        walked,
+    };
+    match Listing::read(root.dir.clone()) {
+        Ok(listing) => {
+            walk.walked.state = RootState::Read;
+            walk.folder(listing, 0);
+        }
+        Err(error) => walk.walked.state = RootState::Unreadable(error.to_string()),
+    }
+    walk.walked
+}
+
+struct Walk<'a, 'b> {
+    root: &'a Root,
+    /// The root with all links resolved.
+    real: PathBuf,
+    targets: &'b [PathBuf],
+    limit: usize,
+    folders_left: usize,
+    /// Real folders reached through links, so that a circle ends.
+    seen: HashSet<PathBuf>,
+    now: SystemTime,
+    walked: Walked<'a>,
+}
+
+impl Walk<'_, '_> {
+    fn folder(&mut self, listing: Listing, depth: usize) {
+        let file = [crate::SKILL_FILE, "skill.md"].into_iter().find(|name| {
+            listing.find(name).is_some_and(|entry| matches!(entry.kind, EntryKind::File | EntryKind::Link))
+        });
+        if let Some(file) = file {
+            self.candidate(listing, file);
+            return;
+        }
+        self.walked.stamps.note(&listing.path, listing.stamp, self.now);
+        if depth >= MAX_DEPTH {
+            return;
+        }
+        for entry in &listing.entries {
+            if entry.name.starts_with('.') || GENERATED.contains(&entry.name.as_str()) {
+                continue;
+            }
+            let path = listing.path.join(&entry.name);
+            let enter = match entry.kind {
+                EntryKind::Dir => true,
+                EntryKind::Link => self.may_follow(&path),
+                EntryKind::File | EntryKind::Special => false,
+            };
+            if !enter || self.folders_left == 0 {
+                continue;
+            }
+            self.folders_left -= 1;
+            match Listing::read(path.clone()) {
+                Ok(inner) => self.folder(inner, depth + 1),
+                Err(error) => {
+                    let reason = SkipReason::Unreadable(format!("cannot look into it: {error}"));
+                    self.skip(&path, reason);
+                }
+            }
+        }
+    }
+
+    fn candidate(&mut self, listing: Listing, file: &'static str) {
+        self.walked.total += 1;
+        if self.walked.candidates.len() >= self.limit {
+            // Its folder is still watched: it may become one of the first.
+            self.walked.stamps.note(&listing.path, listing.stamp, self.now);
+            self.skip(&listing.path, SkipReason::OverLimit { limit: self.limit });
+            return;
+        }
+        self.walked.candidates.push(Candidate { root: self.root, listing, file });
+    }
+
+    /// Whether a link leads to a folder that may be searched.
+    fn may_follow(&mut self, link: &Path) -> bool {
+        let Ok(end) = fs::canonicalize(link) else { return false };
+        if !end.is_dir() {
+            return false;
+        }
+        let allowed = end.starts_with(&self.real) || self.targets.iter().any(|target| end.starts_with(target));
+        if !allowed {
+            self.skip(link, SkipReason::LinkOutside { target: end.display().to_string() });
+            return false;
+        }
+        self.seen.insert(end)
+    }
+
+    fn skip(&mut self, path: &Path, reason: SkipReason) {
+        self.walked.skipped.push(Skipped {
+            path: path.to_owned(),
+            source: self.root.source.clone(),
+            name: folder_name(path).to_owned(),
+            reason,
+        });
+    }
+}

@@ -1,0 +1,142 @@
+//! What the operator wants of skills, as plain values.
+//!
+//! These are the keys under `skills.*`, with the agent's own `skills` and `skillsLimits` already
+//! applied: one `SkillsSettings` is the view of one agent.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+/// Everything `skills.*` says, seen by one agent.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SkillsSettings {
+    pub load: LoadSettings,
+    /// `skills.entries`, by skill key.
+    pub entries: BTreeMap<String, SkillEntry>,
+    /// `skills.allowBundled`: which bundled skills may be used; `None` means all.
+    pub allow_bundled: Option<Vec<String>>,
+    pub limits: SkillLimits,
+    pub ranking: Ranking,
+    pub on_change: OnChange,
+    /// `agents.list[].skills`, else `agents.defaults.skills`: `None` means all, an empty list
+    /// none.
+    pub allowed: Option<Vec<String>>,
+    /// Skill folders that plugins bring along.
+    pub plugins: Vec<PluginSkills>,
+    /// `--skill PATH` on the command line.
+    pub explicit: Vec<PathBuf>,
+}
+
+/// `skills.load`: where skills are looked for besides the usual places.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadSettings {
+    pub extra_dirs: Vec<String>,
+    /// Names of npm packages whose `skills/` folder is read.
+    pub packages: Vec<String>,
+    pub watch: Watch,
+    /// How long after the first change the skills are read again.
+    pub watch_debounce: Duration,
+    /// Folders outside a root that links inside it may lead to.
+    pub allow_symlink_targets: Vec<String>,
+}
+
+impl Default for LoadSettings {
+    fn default() -> Self {
+        Self {
+            extra_dirs: Vec::new(),
+            packages: Vec::new(),
+            watch: Watch::On,
+            watch_debounce: Duration::from_millis(250),
+            allow_symlink_targets: Vec::new(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Watch {
+    On,
+    Off,
+}
+
+/// `skills.entries.<key>`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SkillEntry {
+    pub enabled: Option<bool>,
+    /// The value of the skill's `primaryEnv`.
+    pub api_key: Option<String>,
+    pub env: BTreeMap<String, String>,
+    pub config: Map<String, Value>,
+}
+
+/// `skills.limits`, or an agent's `skillsLimits`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SkillLimits {
+    /// Skill folders read per root.
+    pub max_candidates_per_root: usize,
+    /// Skills of one source that may be described; further ones are listed by name.
+    pub max_skills_loaded_per_source: usize,
+    /// Skills described in the prompt; further ones are listed by name.
+    pub max_skills_in_prompt: usize,
+    pub max_skill_file_bytes: u64,
+    pub max_skills_prompt_chars: usize,
+    /// The same limit in tokens; counts instead of the characters when set.
+    pub max_skills_prompt_tokens: Option<usize>,
+}
+
+impl Default for SkillLimits {
+    fn default() -> Self {
+        Self {
+            max_candidates_per_root: 300,
+            max_skills_loaded_per_source: 200,
+            max_skills_in_prompt: 150,
+            max_skill_file_bytes: 256_000,
+            max_skills_prompt_chars: 18_000,
+            max_skills_prompt_tokens: None,
+        }
+    }
+}
+
+/// `skills.ranking`: how descriptions reach the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ranking {
+    /// All of them in the stable zone, as far as the budget goes.
+    #[default]
+    Stable,
+    /// Names in the stable zone, the descriptions that fit the message below the boundary.
+    Relevance,
+}
+
+/// `skills.trust.onChange`: what becomes of an own skill whose files changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnChange {
+    /// Used; shown as changed when asked.
+    Allow,
+    /// Used, and the owner is told.
+    #[default]
+    Warn,
+    /// Not used until trusted again.
+    Quarantine,
+}
+
+/// A folder of skills that belongs to a plugin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PluginSkills {
+    pub plugin: String,
+    pub dir: PathBuf,
+    pub state: PluginState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PluginState {
+    Enabled,
+    Disabled,
+}
+
+impl SkillsSettings {
+    /// What is configured for a skill, by its key or else by its name.
+    pub fn entry(&self, key: &str, name: &str) -> Option<&SkillEntry> {
+        self.entries.get(key).or_else(|| self.entries.get(name))
+    }
+}

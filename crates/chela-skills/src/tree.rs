@@ -1,0 +1,237 @@
+//! All files of one skill: read once, hashed, each with the stamp that tells when to read again.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use chela_core::ContentHash;
+use rustix::fs::OFlags;
+
+use crate::finding::Finding;
+use crate::skill::{FileKind, SkillFile};
+use crate::stamp::{Stamp, Stamps};
+
+/// Folders that tools fill by themselves. They are no part of a skill; what `add` fetches may not
+/// hold them, so nothing foreign hides there.
+pub(crate) const GENERATED: [&str; 5] = [".git", "node_modules", "__pycache__", ".venv", ".DS_Store"];
+
+const MAX_FILES: usize = 4_096;
+const MAX_DEPTH: usize = 10;
+/// A larger file cannot be locked by its content in a reasonable time.
+const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The files below a skill's folder.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    pub files: Vec<SkillFile>,
+    pub hash: ContentHash,
+    pub stamps: Stamps,
+    pub findings: Vec<Finding>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum TreeError {
+    #[error("cannot read {}: {source}", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("it has more than {MAX_FILES} files; a skill is a few files, so move the others out")]
+    TooManyFiles,
+}
+
+/// What one look into a folder showed.
+#[derive(Debug)]
+pub(crate) struct Listing {
+    pub path: PathBuf,
+    pub stamp: Stamp,
+    pub entries: Vec<Entry>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub name: String,
+    pub kind: EntryKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EntryKind {
+    Dir,
+    File,
+    Link,
+    /// A pipe, socket or device: opening one may never end.
+    Special,
+}
+
+impl Listing {
+    /// Looks into a folder; entries come in the order of their names.
+    pub(crate) fn read(path: PathBuf) -> io::Result<Self> {
+        let stamp = Stamp::of(&fs::metadata(&path)?);
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(&path)? {
+            let entry = entry?;
+            let kind = match entry.file_type()? {
+                kind if kind.is_dir() => EntryKind::Dir,
+                kind if kind.is_file() => EntryKind::File,
+                kind if kind.is_symlink() => EntryKind::Link,
+                _ => EntryKind::Special,
+            };
+            // A name that is no text cannot be shown, listed or locked.
+            if let Ok(name) = entry.file_name().into_string() {
+                entries.push(Entry { name, kind });
+            }
+        }
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(Self { path, stamp, entries })
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.name == name)
+    }
+}
+
+/// Reads the tree below a folder. `known` is a file whose bytes are at hand already.
+pub(crate) fn read(
+    listing: &Listing,
+    known: &Known<'_>,
+    stamps: Stamps,
+    now: SystemTime,
+) -> Result<Tree, TreeError> {
+    let root = listing.path.clone();
+    let mut reading = Reading { root: &root, known, files: Vec::new(), findings: Vec::new(), stamps, now };
+    reading.folder(listing, 0)?;
+    reading.files.sort_by(|a, b| a.path.cmp(&b.path));
+    let hash = hash_of(&reading.files);
+    Ok(Tree { files: reading.files, hash, stamps: reading.stamps, findings: reading.findings })
+}
+
+/// The hash of a skill: of the names, kinds and contents of all its files.
+pub(crate) fn hash_of(files: &[SkillFile]) -> ContentHash {
+    let mut lines = String::with_capacity(files.len() * 96);
+    for file in files {
+        let kind = match file.kind {
+            FileKind::Plain => '-',
+            FileKind::Executable => 'x',
+            FileKind::Link => 'l',
+        };
+        // The length of the name keeps names with line breaks apart from further lines.
+        lines.push_str(&format!("{kind} {} {} {}\n", file.hash, file.path.len(), file.path));
+    }
+    ContentHash::of(lines)
+}
+
+/// A file that was read before its tree.
+pub(crate) struct Known<'a> {
+    pub name: &'a str,
+    pub bytes: &'a [u8],
+    pub stamp: Stamp,
+    pub mode: u32,
+}
+
+struct Reading<'a> {
+    root: &'a Path,
+    known: &'a Known<'a>,
+    files: Vec<SkillFile>,
+    findings: Vec<Finding>,
+    stamps: Stamps,
+    now: SystemTime,
+}
+
+impl Reading<'_> {
+    fn folder(&mut self, listing: &Listing, depth: usize) -> Result<(), TreeError> {
+        self.stamps.note(&listing.path, listing.stamp, self.now);
+        for entry in &listing.entries {
+            if GENERATED.contains(&entry.name.as_str()) {
+                continue;
+            }
+            if self.files.len() >= MAX_FILES {
+                return Err(TreeError::TooManyFiles);
+            }
+            let path = listing.path.join(&entry.name);
+            match entry.kind {
+                EntryKind::Dir if depth >= MAX_DEPTH => {
+                    let finding = Finding::warning("too-deep", "this folder lies too deep and was not read");
+                    self.findings.push(finding.in_file(self.relative(&path)));
+                }
+                EntryKind::Dir => {
+                    let inner = Listing::read(path.clone()).map_err(|source| unreadable(&path, source))?;
+                    self.folder(&inner, depth + 1)?;
+                }
+                EntryKind::File => self.file(&path, depth)?,
+                EntryKind::Link => self.link(&path)?,
+                EntryKind::Special => {
+                    let finding = Finding::warning("special-file", "a pipe, socket or device does not belong in a skill");
+                    self.findings.push(finding.in_file(self.relative(&path)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path, depth: usize) -> Result<(), TreeError> {
+        let relative = self.relative(path);
+        let (stamp, mode, hash) = if depth == 0 && relative == self.known.name {
+            (self.known.stamp, self.known.mode, ContentHash::of(self.known.bytes))
+        } else {
+            let content = read_file(path, MAX_FILE_BYTES).map_err(|source| unreadable(path, source))?;
+            (content.stamp, content.mode, ContentHash::of(&content.bytes))
+        };
+        self.stamps.note(path, stamp, self.now);
+        let kind = if mode & 0o111 == 0 { FileKind::Plain } else { FileKind::Executable };
+        self.files.push(SkillFile { path: relative, bytes: stamp.bytes(), hash, kind });
+        Ok(())
+    }
+
+    /// A link is locked by where it leads and never followed; where that is outside, it is told.
+    fn link(&mut self, path: &Path) -> Result<(), TreeError> {
+        let target = fs::read_link(path).map_err(|source| unreadable(path, source))?;
+        let relative = self.relative(path);
+        let inside = fs::canonicalize(path)
+            .ok()
+            .zip(fs::canonicalize(self.root).ok())
+            .is_some_and(|(end, root)| end.starts_with(root));
+        if !inside {
+            let message = format!("links to {}, outside its folder", target.display());
+            self.findings.push(Finding::warning("link-outside", message).in_file(relative.clone()));
+        }
+        let hash = ContentHash::of(target.as_os_str().as_bytes());
+        self.files.push(SkillFile { path: relative, bytes: 0, hash, kind: FileKind::Link });
+        Ok(())
+    }
+
+    fn relative(&self, path: &Path) -> String {
+        path.strip_prefix(self.root).unwrap_or(path).display().to_string()
+    }
+}
+
+fn unreadable(path: &Path, source: io::Error) -> TreeError {
+    TreeError::Unreadable { path: path.to_owned(), source }
+}
+
+/// The bytes of a regular file with the stamp of the very version that was read.
+#[derive(Debug)]
+pub(crate) struct Content {
+    pub bytes: Vec<u8>,
+    pub stamp: Stamp,
+    pub mode: u32,
+}
+
+/// Reads a regular file of at most `limit` bytes; never waits for a pipe and follows no link.
+pub(crate) fn read_file(path: &Path, limit: u64) -> io::Result<Content> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits().cast_signed();
+    let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    read_open(&mut file, limit)
+}
+
+fn read_open(file: &mut File, limit: u64) -> io::Result<Content> {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    if metadata.len() > limit {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, metadata.len().to_string()));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0) + 1);
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok(Content { bytes, stamp: Stamp::of(&metadata), mode: metadata.mode() })
+}

@@ -1,0 +1,121 @@
+//! Which skills the owner trusts: a lock over every file of every skill.
+//!
+//! A skill is code in natural language, so it has a state. What is compiled in is trusted by the
+//! hash of the build. What lies in the owner's own folders is trusted on first sight and watched
+//! from then on. What came with somebody else's files is quarantined until the owner says
+//! otherwise, and again as soon as it changes. Quarantined skills are never in a prompt.
+
+mod lock;
+mod scanner;
+
+use serde::Serialize;
+
+pub use lock::{FileChange, FileChangeKind, LockEntry, LockError, TrustLock, TrustNotice, TrustedBy, changes};
+pub use scanner::{FirstLook, ScanReport, ScanVerdict, SkillContents, SkillScanner};
+
+use crate::bundled;
+use crate::settings::OnChange;
+use crate::skill::Skill;
+use crate::source::{Source, Standing};
+
+/// Where a skill stands with its owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TrustState {
+    Trusted,
+    /// Seen for the first time, in one of the owner's own folders.
+    New,
+    /// Its files are no longer those that were trusted.
+    Changed,
+    /// Not used until the owner trusts it.
+    Quarantined,
+}
+
+impl TrustState {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Trusted => "trusted",
+            Self::New => "new",
+            Self::Changed => "changed",
+            Self::Quarantined => "quarantined",
+        }
+    }
+
+    /// Whether a skill in this state may be listed and loaded.
+    pub fn may_be_used(self) -> bool {
+        self != Self::Quarantined
+    }
+}
+
+/// A state and why it is so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Trusting {
+    pub state: TrustState,
+    pub reason: String,
+}
+
+impl Trusting {
+    fn new(state: TrustState, reason: impl Into<String>) -> Self {
+        Self { state, reason: reason.into() }
+    }
+}
+
+/// Where a skill stands, by the lock and the policy for changes.
+pub fn judge(skill: &Skill, lock: &TrustLock, on_change: OnChange) -> Trusting {
+    use TrustState::{Changed, New, Quarantined, Trusted};
+    let standing = match skill.source.standing() {
+        Standing::Foreign if lock.trusts_folder_of(skill) => Standing::Own,
+        standing => standing,
+    };
+    let Some(entry) = lock.entry(skill) else {
+        return match standing {
+            Standing::BuiltIn if bundled::is_genuine(&skill.name, skill.tree) => {
+                Trusting::new(Trusted, "it is part of this build")
+            }
+            Standing::BuiltIn => Trusting::new(Quarantined, "its files are not those of this build"),
+            Standing::Own => Trusting::new(New, "it is in a folder of yours and was not seen before"),
+            Standing::Foreign => Trusting::new(Quarantined, foreign_reason(&skill.source)),
+        };
+    };
+    if let Some(why) = &entry.quarantined {
+        return Trusting::new(Quarantined, why.clone());
+    }
+    if entry.tree == skill.tree {
+        let reason = match entry.by {
+            TrustedBy::FirstSight => "its files are as they were first seen",
+            TrustedBy::Owner => "its files are as you trusted them",
+        };
+        return Trusting::new(Trusted, reason);
+    }
+    let changed = changed_files(entry, skill);
+    match (standing, on_change) {
+        (Standing::Own, OnChange::Allow | OnChange::Warn) => {
+            Trusting::new(Changed, format!("changed since it was trusted: {changed}"))
+        }
+        (Standing::Own, OnChange::Quarantine) => Trusting::new(
+            Quarantined,
+            format!("changed since it was trusted: {changed} (skills.trust.onChange is `quarantine`)"),
+        ),
+        _ => Trusting::new(Quarantined, format!("changed since you trusted it: {changed}")),
+    }
+}
+
+fn foreign_reason(source: &Source) -> &'static str {
+    match source {
+        Source::Project => "it came with the project folder and you have not trusted it",
+        _ => "it was downloaded and you have not trusted it",
+    }
+}
+
+/// `SKILL.md changed, run.sh added`
+fn changed_files(entry: &LockEntry, skill: &Skill) -> String {
+    let changes = lock::changes(entry, skill);
+    let mut words: Vec<String> = changes.iter().take(3).map(ToString::to_string).collect();
+    if changes.len() > words.len() {
+        words.push(format!("{} more", changes.len() - words.len()));
+    }
+    words.join(", ")
+}
+
+#[cfg(test)]
+mod tests;

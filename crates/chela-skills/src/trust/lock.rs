@@ -1,0 +1,341 @@
+//! `state/trust.json`: what was trusted, by hash, with everything others keep in that file.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use chela_core::{ContentHash, Host};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{ScanVerdict, SkillContents, SkillScanner, TrustState, judge};
+use crate::disk;
+use crate::settings::OnChange;
+use crate::skill::Skill;
+
+/// The record of the owner's trust in skills and project folders.
+#[derive(Debug, Clone)]
+pub struct TrustLock {
+    state_dir: PathBuf,
+    /// By the folder of the skill.
+    skills: BTreeMap<String, LockEntry>,
+    /// Project folders whose skills count as the owner's own.
+    folders: BTreeMap<String, FolderEntry>,
+    /// Set when the file was there and could not be read: nothing may be written over it.
+    pub broken: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LockEntry {
+    pub name: String,
+    pub tree: ContentHash,
+    pub files: BTreeMap<String, ContentHash>,
+    /// Seconds since 1970.
+    pub since: u64,
+    pub by: TrustedBy,
+    /// Why it is not used, when it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quarantined: Option<String>,
+    /// Where it was fetched from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+    /// The changed version the owner was last told about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<ContentHash>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrustedBy {
+    FirstSight,
+    Owner,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct FolderEntry {
+    since: u64,
+}
+
+/// Why the lock could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    #[error("cannot write {}: {source}; check that the folder is writable", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("{} cannot be read ({why}); mend it or move it away, then trust your skills again", path.display())]
+    Broken { path: PathBuf, why: String },
+}
+
+/// What the owner should hear about, each thing once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TrustNotice {
+    pub skill: String,
+    pub state: TrustState,
+    pub message: String,
+}
+
+impl TrustLock {
+    /// Reads the lock; a missing file is an empty one.
+    pub fn open(state_dir: &Path) -> Self {
+        let mut lock = Self {
+            state_dir: state_dir.to_owned(),
+            skills: BTreeMap::new(),
+            folders: BTreeMap::new(),
+            broken: None,
+        };
+        if let Err(why) = lock.load() {
+            lock.broken = Some(why);
+        }
+        lock
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.state_dir.join("state").join("trust.json")
+    }
+
+    pub fn entry(&self, skill: &Skill) -> Option<&LockEntry> {
+        self.skills.get(&key(&skill.folder))
+    }
+
+    /// Whether the owner trusts the project folder this skill lies in.
+    pub fn trusts_folder_of(&self, skill: &Skill) -> bool {
+        // A project root is `<folder>/.agents/skills` or one of its like: two steps up.
+        let folder = skill.root.parent().and_then(Path::parent);
+        folder.is_some_and(|folder| self.folders.contains_key(&key(folder)))
+    }
+
+    pub fn trusts_folder(&self, folder: &Path) -> bool {
+        self.folders.contains_key(&key(folder))
+    }
+
+    /// The owner trusts this version of a skill.
+    pub fn trust(&mut self, skill: &Skill, host: &Host) {
+        let origin = self.entry(skill).and_then(|entry| entry.origin.clone());
+        self.put(skill, host, TrustedBy::Owner, None, origin);
+    }
+
+    /// The owner no longer trusts a skill, wherever it lies.
+    pub fn untrust(&mut self, skill: &Skill, host: &Host) {
+        let origin = self.entry(skill).and_then(|entry| entry.origin.clone());
+        let why = Some("you withdrew your trust".to_owned());
+        self.put(skill, host, TrustedBy::Owner, why, origin);
+    }
+
+    /// Remembers where a skill was fetched from; it stays quarantined.
+    pub(crate) fn fetched(&mut self, folder: &Path, fetched: LockEntry) {
+        self.skills.insert(key(folder), fetched);
+    }
+
+    pub fn trust_folder(&mut self, folder: &Path, host: &Host) {
+        self.folders.insert(key(folder), FolderEntry { since: host.unix_time() });
+    }
+
+    pub fn untrust_folder(&mut self, folder: &Path) {
+        self.folders.remove(&key(folder));
+    }
+
+    pub fn forget(&mut self, folder: &Path) {
+        self.skills.remove(&key(folder));
+    }
+
+    /// Takes note of what is new and what changed: new skills of the owner's are locked at first
+    /// sight, unless the scanner blocks them. Returns what the owner has not been told yet.
+    pub fn settle<'a>(
+        &mut self,
+        skills: impl IntoIterator<Item = &'a Skill>,
+        on_change: OnChange,
+        scanner: &dyn SkillScanner,
+        host: &Host,
+    ) -> Vec<TrustNotice> {
+        let mut notices = Vec::new();
+        for skill in skills {
+            let trusting = judge(skill, self, on_change);
+            match trusting.state {
+                TrustState::New => {
+                    let report = scanner.scan(&SkillContents::of(skill));
+                    let blocked = (report.verdict == ScanVerdict::Blocked).then(|| report.summary());
+                    let state = if blocked.is_some() { TrustState::Quarantined } else { TrustState::New };
+                    let message = blocked.clone().unwrap_or(trusting.reason);
+                    notices.push(TrustNotice { skill: skill.name.clone(), state, message });
+                    self.put(skill, host, TrustedBy::FirstSight, blocked, None);
+                }
+                TrustState::Changed => {
+                    let Some(entry) = self.skills.get_mut(&key(&skill.folder)) else { continue };
+                    if entry.told == Some(skill.tree) {
+                        continue;
+                    }
+                    entry.told = Some(skill.tree);
+                    let report = scanner.scan(&SkillContents::of(skill));
+                    if report.verdict == ScanVerdict::Blocked {
+                        entry.quarantined = Some(report.summary());
+                    }
+                    let quiet = on_change == OnChange::Allow && entry.quarantined.is_none();
+                    let state = match entry.quarantined {
+                        Some(_) => TrustState::Quarantined,
+                        None => TrustState::Changed,
+                    };
+                    if !quiet {
+                        let message = entry.quarantined.clone().unwrap_or(trusting.reason);
+                        notices.push(TrustNotice { skill: skill.name.clone(), state, message });
+                    }
+                }
+                TrustState::Trusted | TrustState::Quarantined => {}
+            }
+        }
+        notices
+    }
+
+    pub(crate) fn differs_from(&self, other: &Self) -> bool {
+        self.skills != other.skills || self.folders != other.folders
+    }
+
+    /// Writes the lock; whatever else is in the file stays.
+    pub fn save(&self) -> Result<(), LockError> {
+        let path = self.path();
+        if let Some(why) = &self.broken {
+            return Err(LockError::Broken { path, why: why.clone() });
+        }
+        let failed = |source| LockError::Write { path: path.clone(), source };
+        disk::create_dir(path.parent().unwrap_or(&self.state_dir)).map_err(failed)?;
+        // Two commands at once must not undo each other's keys.
+        let guard = File::create(path.with_extension("json.lock")).map_err(failed)?;
+        guard.lock().map_err(failed)?;
+        let mut document = read_document(&path).map_err(|why| LockError::Broken { path: path.clone(), why })?;
+        document.insert("version".to_owned(), Value::from(1));
+        let value = |result: Result<Value, serde_json::Error>| result.map_err(|error| failed(error.into()));
+        document.insert("skills".to_owned(), value(serde_json::to_value(&self.skills))?);
+        document.insert("folders".to_owned(), value(serde_json::to_value(&self.folders))?);
+        let mut text = serde_json::to_string_pretty(&document).map_err(|error| failed(error.into()))?;
+        text.push('\n');
+        disk::replace(&path, text.as_bytes()).map_err(failed)
+    }
+
+    /// The text of a file as it was when it was locked, if a copy was kept.
+    pub fn kept_text(&self, hash: ContentHash) -> Option<String> {
+        fs::read_to_string(self.copies().join(hash.to_string())).ok()
+    }
+
+    fn copies(&self) -> PathBuf {
+        self.state_dir.join("state").join("skill-versions")
+    }
+
+    fn load(&mut self) -> Result<(), String> {
+        let mut document = read_document(&self.path())?;
+        if let Some(skills) = document.remove("skills") {
+            self.skills = serde_json::from_value(skills).map_err(|error| format!("skills: {error}"))?;
+        }
+        if let Some(folders) = document.remove("folders") {
+            self.folders = serde_json::from_value(folders).map_err(|error| format!("folders: {error}"))?;
+        }
+        Ok(())
+    }
+
+    fn put(
+        &mut self,
+        skill: &Skill,
+        host: &Host,
+        by: TrustedBy,
+        quarantined: Option<String>,
+        origin: Option<String>,
+    ) {
+        self.keep_copies(skill);
+        let files = skill.files.iter().map(|file| (file.path.clone(), file.hash)).collect();
+        let entry = LockEntry {
+            name: skill.name.clone(),
+            tree: skill.tree,
+            files,
+            since: host.unix_time(),
+            by,
+            quarantined,
+            origin,
+            told: None,
+        };
+        self.skills.insert(key(&skill.folder), entry);
+    }
+
+    /// Keeps the small files of a locked skill, so that a later change can be shown line by line.
+    /// Copies are a convenience: failing to make one is no failure.
+    fn keep_copies(&self, skill: &Skill) {
+        const MAX_COPY_BYTES: u64 = 64 * 1024;
+        let copies = self.copies();
+        if disk::create_dir(&copies).is_err() {
+            return;
+        }
+        for file in skill.files.iter().filter(|file| file.bytes <= MAX_COPY_BYTES) {
+            let copy = copies.join(file.hash.to_string());
+            if copy.exists() {
+                continue;
+            }
+            if let Ok(content) = crate::tree::read_file(&skill.folder.join(&file.path), MAX_COPY_BYTES)
+                && ContentHash::of(&content.bytes) == file.hash
+                && std::str::from_utf8(&content.bytes).is_ok()
+            {
+                let _ = fs::write(copy, content.bytes);
+            }
+        }
+    }
+}
+
+fn read_document(path: &Path) -> Result<Map<String, Value>, String> {
+    match fs::read_to_string(path) {
+        Ok(text) if text.trim().is_empty() => Ok(Map::new()),
+        Ok(text) => serde_json::from_str(&text).map_err(|error| error.to_string()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Map::new()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Folders are known by the path they were reached by: resolving links for every skill at every
+/// look would cost more than all the rest, and a skill reached by a new path is rightly new.
+fn key(folder: &Path) -> String {
+    folder.display().to_string()
+}
+
+/// How one file differs from the version that was trusted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FileChange {
+    pub path: String,
+    pub kind: FileChangeKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileChangeKind {
+    Added,
+    Removed,
+    Changed,
+}
+
+impl std::fmt::Display for FileChange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let what = match self.kind {
+            FileChangeKind::Added => "added",
+            FileChangeKind::Removed => "removed",
+            FileChangeKind::Changed => "changed",
+        };
+        write!(f, "{} {what}", self.path)
+    }
+}
+
+/// The files of a skill that are not as they were locked.
+pub fn changes(entry: &LockEntry, skill: &Skill) -> Vec<FileChange> {
+    let mut changes = Vec::new();
+    for file in &skill.files {
+        let kind = match entry.files.get(&file.path) {
+            None => FileChangeKind::Added,
+            Some(hash) if *hash != file.hash => FileChangeKind::Changed,
+            Some(_) => continue,
+        };
+        changes.push(FileChange { path: file.path.clone(), kind });
+    }
+    for path in entry.files.keys() {
+        if !skill.files.iter().any(|file| file.path == *path) {
+            changes.push(FileChange { path: path.clone(), kind: FileChangeKind::Removed });
+        }
+    }
+    // Only a mode differs: the hash of the whole says so, no file does.
+    if changes.is_empty() && entry.tree != skill.tree {
+        changes.push(FileChange { path: "file permissions".to_owned(), kind: FileChangeKind::Changed });
+    }
+    changes
+}

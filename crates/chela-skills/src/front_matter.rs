@@ -13,6 +13,7 @@ mod yaml;
 use serde_json::{Map, Value};
 
 pub use fields::{CommandDispatch, FrontMatter, Gating, Requires};
+pub(crate) use fields::{ADDED_KEYS, GATING_KEYS, STANDARD_KEYS};
 
 use crate::finding::Finding;
 

@@ -9,6 +9,7 @@
 //! [`AgentSkills::listing`].
 
 mod agent_skills;
+mod author;
 mod body;
 mod bundled;
 mod catalog;
@@ -29,9 +30,14 @@ mod stamp;
 mod tree;
 mod trust;
 mod uses;
+mod watch;
 mod xml;
 
 pub use agent_skills::{AgentSkill, AgentSkills, Presence};
+pub use author::{
+    AddError, AddRequest, AddSource, Added, Checked, FetchError, MoveError, NewError, NewSkill, Removed, accept, add,
+    check_folder, create, remove,
+};
 pub use bundled::{BUNDLED, BundledSkill};
 pub use catalog::{Catalog, Entry, Shadowed};
 pub use eligibility::{Gate, Gates, Hidden, Platform, Programs, hidden};
@@ -55,6 +61,7 @@ pub use trust::{
     SkillScanner, TrustLock, TrustNotice, TrustState, TrustedBy, Trusting, changes, judge,
 };
 pub use uses::{Use, Uses};
+pub use watch::{WatchError, Watching, watch};
 
 /// The file that makes a folder a skill.
 pub const SKILL_FILE: &str = "SKILL.md";

@@ -114,6 +114,11 @@ impl TrustLock {
         self.put(skill, host, TrustedBy::Owner, None, origin);
     }
 
+    /// The owner trusts a skill that was fetched from somewhere.
+    pub(crate) fn trust_from(&mut self, skill: &Skill, host: &Host, origin: Option<String>) {
+        self.put(skill, host, TrustedBy::Owner, None, origin);
+    }
+
     /// The owner no longer trusts a skill, wherever it lies.
     pub fn untrust(&mut self, skill: &Skill, host: &Host) {
         let origin = self.entry(skill).and_then(|entry| entry.origin.clone());

@@ -41,8 +41,22 @@ pub(crate) struct Finding {
 impl Finding {
     /// As the strict check tells it.
     pub fn strict(self, place: Option<Place>) -> Diagnostic {
-        let Self { severity, code, path, message, hint, .. } = self;
-        Diagnostic { severity, code, path, place, message, hint }
+        let Self {
+            severity,
+            code,
+            path,
+            message,
+            hint,
+            ..
+        } = self;
+        Diagnostic {
+            severity,
+            code,
+            path,
+            place,
+            message,
+            hint,
+        }
     }
 
     /// As a start tells it: nothing here stops it, and the consequence is named.
@@ -61,13 +75,19 @@ pub(crate) fn check(root: &Node) -> Checked {
     walk.document(Config::SHAPE, root);
     let mut checked = walk.finish();
     agents::check(root, &mut checked);
-    checked.findings.sort_by_key(|finding| (finding.at.file, finding.at.start));
+    checked
+        .findings
+        .sort_by_key(|finding| (finding.at.file, finding.at.start));
     checked
 }
 
 /// Everything wrong with a tree, without places in files.
 pub fn check_tree(root: &Node) -> Vec<Diagnostic> {
-    check(root).findings.into_iter().map(|finding| finding.strict(None)).collect()
+    check(root)
+        .findings
+        .into_iter()
+        .map(|finding| finding.strict(None))
+        .collect()
 }
 
 /// The tree without what the check found unusable.
@@ -78,9 +98,13 @@ pub(crate) fn prune(root: &mut Node, drops: &[KeyPath]) {
             *root = Node::new(Kind::Object(Vec::new()), root.at);
             continue;
         };
-        let Some(parent) = at_path_mut(root, &parent) else { continue };
+        let Some(parent) = at_path_mut(root, &parent) else {
+            continue;
+        };
         match (last, &mut parent.kind) {
-            (Segment::Key(key), Kind::Object(members)) => members.retain(|member| member.key != *key),
+            (Segment::Key(key), Kind::Object(members)) => {
+                members.retain(|member| member.key != *key)
+            }
             (Segment::Index(index), Kind::Array(items)) if *index < items.len() => {
                 items.remove(*index);
             }
@@ -90,13 +114,16 @@ pub(crate) fn prune(root: &mut Node, drops: &[KeyPath]) {
 }
 
 fn at_path_mut<'a>(root: &'a mut Node, path: &KeyPath) -> Option<&'a mut Node> {
-    path.segments().iter().try_fold(root, |node, segment| match (segment, &mut node.kind) {
-        (Segment::Key(key), Kind::Object(members)) => {
-            members.iter_mut().find(|member| member.key == *key).map(|member| &mut member.value)
-        }
-        (Segment::Index(index), Kind::Array(items)) => items.get_mut(*index),
-        _ => None,
-    })
+    path.segments()
+        .iter()
+        .try_fold(root, |node, segment| match (segment, &mut node.kind) {
+            (Segment::Key(key), Kind::Object(members)) => members
+                .iter_mut()
+                .find(|member| member.key == *key)
+                .map(|member| &mut member.value),
+            (Segment::Index(index), Kind::Array(items)) => items.get_mut(*index),
+            _ => None,
+        })
 }
 
 #[cfg(test)]

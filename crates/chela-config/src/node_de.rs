@@ -69,7 +69,10 @@ impl<'de> Deserializer<'de> for &'de Node {
     ) -> Result<V::Value, Error> {
         match &self.kind {
             Kind::String(text) => visitor.visit_enum(text.as_str().into_deserializer()),
-            _ => Err(serde::de::Error::custom(format!("{} where a word is expected", self.type_name()))),
+            _ => Err(serde::de::Error::custom(format!(
+                "{} where a word is expected",
+                self.type_name()
+            ))),
         }
     }
 

@@ -29,10 +29,12 @@ pub fn schema_at(path: &KeyPath) -> Option<Value> {
 
 /// What may stand at a path, and the known key it is, if it is one.
 pub(crate) fn shape_at(path: &KeyPath) -> Option<(&'static Shape, Option<&'static Field>)> {
-    path.segments().iter().try_fold((Config::SHAPE, None), |(shape, _), segment| match segment {
-        Segment::Key(key) => shape.under_key(key).map(|step| (step.shape, step.field)),
-        Segment::Index(_) => shape.item().map(|item| (item, None)),
-    })
+    path.segments()
+        .iter()
+        .try_fold((Config::SHAPE, None), |(shape, _), segment| match segment {
+            Segment::Key(key) => shape.under_key(key).map(|step| (step.shape, step.field)),
+            Segment::Index(_) => shape.item().map(|item| (item, None)),
+        })
 }
 
 fn document(title: &str, shape: &'static Shape, field: Option<&'static Field>) -> Value {
@@ -130,8 +132,12 @@ impl Writer {
             annotate(&mut property, field);
             properties.insert(field.key.to_owned(), Value::Object(property));
         }
-        let required: Vec<&str> =
-            object.fields.iter().filter(|field| field.rules.required).map(|field| field.key).collect();
+        let required: Vec<&str> = object
+            .fields
+            .iter()
+            .filter(|field| field.rules.required)
+            .map(|field| field.key)
+            .collect();
         let rest = match object.rest {
             Some(rest) => open(self.shape(rest, &Rules::NONE)),
             None => json!(false),
@@ -154,7 +160,11 @@ impl Writer {
 }
 
 fn open(entry: Map<String, Value>) -> Value {
-    if entry.is_empty() { json!(true) } else { Value::Object(entry) }
+    if entry.is_empty() {
+        json!(true)
+    } else {
+        Value::Object(entry)
+    }
 }
 
 fn whole(min: i64, max: u64, rules: &Rules) -> Map<String, Value> {
@@ -180,7 +190,11 @@ fn limited(base: Value, rules: &Rules) -> Map<String, Value> {
 /// `20` rather than `20.0`.
 pub(crate) fn plain_number(number: f64) -> Value {
     #[expect(clippy::cast_possible_truncation, reason = "limits are small numbers")]
-    if number.fract() == 0.0 { json!(number as i64) } else { json!(number) }
+    if number.fract() == 0.0 {
+        json!(number as i64)
+    } else {
+        json!(number)
+    }
 }
 
 fn form_schema(form: Form) -> Map<String, Value> {

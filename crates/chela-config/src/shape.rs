@@ -14,7 +14,10 @@ pub enum Shape {
     Anything,
     Bool,
     /// A whole number between the two, both included.
-    Whole { min: i64, max: u64 },
+    Whole {
+        min: i64,
+        max: u64,
+    },
     Number,
     Text,
     /// Text or a number in a form with rules of its own.
@@ -64,7 +67,12 @@ pub struct Rules {
 }
 
 impl Rules {
-    pub const NONE: Self = Self { min: None, max: None, max_len: None, required: false };
+    pub const NONE: Self = Self {
+        min: None,
+        max: None,
+        max_len: None,
+        required: false,
+    };
 }
 
 #[derive(Debug)]
@@ -139,9 +147,15 @@ impl Shape {
     /// The shape of what lies under a key.
     pub fn under_key(&self, key: &str) -> Option<Step> {
         match self {
-            Self::Anything => Some(Step { shape: &Shape::Anything, field: None }),
+            Self::Anything => Some(Step {
+                shape: &Shape::Anything,
+                field: None,
+            }),
             Self::Object(object) => match object.field(key) {
-                Some(field) => Some(Step { shape: field.shape, field: Some(field) }),
+                Some(field) => Some(Step {
+                    shape: field.shape,
+                    field: Some(field),
+                }),
                 None => object.rest.map(|shape| Step { shape, field: None }),
             },
             Self::Map(shape) => Some(Step { shape, field: None }),
@@ -267,7 +281,11 @@ pub const fn camel<const LEN: usize>(snake: &str) -> [u8; LEN] {
         if bytes[at] == b'_' {
             raise = true;
         } else {
-            out[len] = if raise { bytes[at].to_ascii_uppercase() } else { bytes[at] };
+            out[len] = if raise {
+                bytes[at].to_ascii_uppercase()
+            } else {
+                bytes[at]
+            };
             raise = false;
             len += 1;
         }

@@ -67,7 +67,13 @@ fn roster(list: Option<&Node>, checked: &mut Checked) -> BTreeMap<String, usize>
                 Some(first) => {
                     let message = format!("a second agent named `{id}`");
                     let hint = format!("the first is `agents.list[{first}]`; give each its own id");
-                    say(Severity::Error, "duplicate-agent", message, hint, Some("the first is used"));
+                    say(
+                        Severity::Error,
+                        "duplicate-agent",
+                        message,
+                        hint,
+                        Some("the first is used"),
+                    );
                     drop_whole(checked, entry_path.clone());
                     continue;
                 }
@@ -88,7 +94,9 @@ fn roster(list: Option<&Node>, checked: &mut Checked) -> BTreeMap<String, usize>
                         path: entry_path.key("default"),
                         at: node.at,
                         message: "a second default agent".to_owned(),
-                        hint: Some(format!("`agents.list[{first}]` is the default already; keep one")),
+                        hint: Some(format!(
+                            "`agents.list[{first}]` is the default already; keep one"
+                        )),
                         consequence: Some("the first is used"),
                     });
                     drop_whole(checked, entry_path.key("default"));
@@ -123,7 +131,11 @@ fn references(root: &Node) -> Vec<(At, KeyPath, &str)> {
     for member in root.get("broadcast").map_or(&[][..], Node::members) {
         for (index, node) in member.value.items().iter().enumerate() {
             if let Some(id) = node.as_str() {
-                found.push((node.at, top.key("broadcast").key(&member.key).index(index), id));
+                found.push((
+                    node.at,
+                    top.key("broadcast").key(&member.key).index(index),
+                    id,
+                ));
             }
         }
     }
@@ -150,20 +162,32 @@ fn listed(known: &BTreeMap<String, usize>) -> String {
 fn exec_policies(root: &Node, checked: &mut Checked) {
     let top = KeyPath::root();
     let mut places = vec![top.key("tools").key("exec")];
-    let agents = root.at_path(&top.key("agents").key("list")).map_or(0, |list| list.items().len());
+    let agents = root
+        .at_path(&top.key("agents").key("list"))
+        .map_or(0, |list| list.items().len());
     places.extend((0..agents).map(|index| {
-        top.key("agents").key("list").index(index).key("tools").key("exec")
+        top.key("agents")
+            .key("list")
+            .index(index)
+            .key("tools")
+            .key("exec")
     }));
     for path in places {
-        let Some(exec) = root.at_path(&path) else { continue };
-        let (Some(_), Some(member)) = (exec.get("mode"), exec.member("security")) else { continue };
+        let Some(exec) = root.at_path(&path) else {
+            continue;
+        };
+        let (Some(_), Some(member)) = (exec.get("mode"), exec.member("security")) else {
+            continue;
+        };
         checked.findings.push(Finding {
             severity: Severity::Error,
             code: "exec-mode-twice",
             path: path.key("security"),
             at: member.key_at,
             message: "`security` cannot stand beside `mode`".to_owned(),
-            hint: Some("`mode` says both what may run and when to ask; remove `security`".to_owned()),
+            hint: Some(
+                "`mode` says both what may run and when to ask; remove `security`".to_owned(),
+            ),
             consequence: Some("`mode` is used"),
         });
         drop_whole(checked, path.key("security"));

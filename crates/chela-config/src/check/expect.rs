@@ -35,10 +35,15 @@ pub fn fits(shape: &Shape, rules: &Rules, node: &Node) -> bool {
     }
     match (shape, &node.kind) {
         (Shape::Exactly(literal), _) => is_literal(*literal, node),
-        (Shape::Words(words), Kind::String(text)) => words.words.iter().any(|word| word.text == text),
+        (Shape::Words(words), Kind::String(text)) => {
+            words.words.iter().any(|word| word.text == text)
+        }
         (Shape::Form(form), _) => form_problem(*form, node).is_none(),
         (Shape::Whole { min, max }, Kind::Number(number)) => {
-            let whole = number.as_u64().map(i128::from).or(number.as_i64().map(i128::from));
+            let whole = number
+                .as_u64()
+                .map(i128::from)
+                .or(number.as_i64().map(i128::from));
             whole.is_some_and(|whole| (i128::from(*min)..=i128::from(*max)).contains(&whole))
                 && in_limits(rules, number)
         }
@@ -46,14 +51,18 @@ pub fn fits(shape: &Shape, rules: &Rules, node: &Node) -> bool {
         (Shape::List(item), Kind::Array(items)) => {
             items.iter().all(|value| fits(item, &Rules::NONE, value))
         }
-        (Shape::Map(entry), Kind::Object(members)) => {
-            members.iter().all(|member| fits(entry, &Rules::NONE, &member.value))
-        }
+        (Shape::Map(entry), Kind::Object(members)) => members
+            .iter()
+            .all(|member| fits(entry, &Rules::NONE, &member.value)),
         (Shape::Object(object), Kind::Object(members)) => {
-            let known = members.iter().all(|member| match object.field(&member.key) {
-                Some(field) => fits(field.shape, &field.rules, &member.value),
-                None => object.rest.is_some_and(|rest| fits(rest, &Rules::NONE, &member.value)),
-            });
+            let known = members
+                .iter()
+                .all(|member| match object.field(&member.key) {
+                    Some(field) => fits(field.shape, &field.rules, &member.value),
+                    None => object
+                        .rest
+                        .is_some_and(|rest| fits(rest, &Rules::NONE, &member.value)),
+                });
             let complete = object
                 .fields
                 .iter()
@@ -89,7 +98,11 @@ pub fn described(shape: &Shape, rules: &Rules) -> String {
             let top = Some(*max as f64).filter(|_| *max != u64::MAX);
             #[expect(clippy::cast_precision_loss, reason = "limits are small numbers")]
             let bottom = *min as f64;
-            ranged("a whole number", rules.min.or(Some(bottom)), rules.max.or(top))
+            ranged(
+                "a whole number",
+                rules.min.or(Some(bottom)),
+                rules.max.or(top),
+            )
         }
         Shape::Number => ranged("a number", rules.min, rules.max),
         Shape::Text => "text".to_owned(),
@@ -103,7 +116,11 @@ pub fn described(shape: &Shape, rules: &Rules) -> String {
         }
         .to_owned(),
         Shape::Words(words) => {
-            let texts: Vec<String> = words.words.iter().map(|word| format!("`{}`", word.text)).collect();
+            let texts: Vec<String> = words
+                .words
+                .iter()
+                .map(|word| format!("`{}`", word.text))
+                .collect();
             format!("one of {}", texts.join(", "))
         }
         Shape::Exactly(Literal::False) => "`false`".to_owned(),
@@ -114,7 +131,10 @@ pub fn described(shape: &Shape, rules: &Rules) -> String {
         },
         Shape::Map(_) | Shape::Object(_) => "an object".to_owned(),
         Shape::OneOf(branches) => {
-            let parts: Vec<String> = branches.iter().map(|branch| described(branch, rules)).collect();
+            let parts: Vec<String> = branches
+                .iter()
+                .map(|branch| described(branch, rules))
+                .collect();
             parts.join(", or ")
         }
         Shape::Secret(inner) => described(inner, rules),
@@ -123,7 +143,9 @@ pub fn described(shape: &Shape, rules: &Rules) -> String {
 
 fn ranged(what: &str, min: Option<f64>, max: Option<f64>) -> String {
     match (min, max) {
-        (Some(min), Some(max)) => format!("{what} from {} to {}", plain_number(min), plain_number(max)),
+        (Some(min), Some(max)) => {
+            format!("{what} from {} to {}", plain_number(min), plain_number(max))
+        }
         (Some(min), None) => format!("{what} of at least {}", plain_number(min)),
         (None, Some(max)) => format!("{what} of at most {}", plain_number(max)),
         (None, None) => what.to_owned(),
@@ -135,7 +157,10 @@ pub fn words_of(shape: &'static Shape) -> Vec<&'static str> {
     match shape {
         Shape::Words(words) => words.words.iter().map(|word| word.text).collect(),
         Shape::Exactly(Literal::Text(text)) => vec![text],
-        Shape::OneOf(branches) => branches.iter().flat_map(|branch| words_of(branch)).collect(),
+        Shape::OneOf(branches) => branches
+            .iter()
+            .flat_map(|branch| words_of(branch))
+            .collect(),
         Shape::Secret(inner) => words_of(inner),
         _ => Vec::new(),
     }
@@ -148,9 +173,15 @@ pub fn elsewhere(root: &'static Shape, key: &str) -> Option<String> {
     for _ in 0..DEPTH {
         let mut next = Vec::new();
         for (path, shape) in level {
-            let Some(object) = shape.as_object() else { continue };
+            let Some(object) = shape.as_object() else {
+                continue;
+            };
             for field in object.fields {
-                let inner = if path.is_empty() { field.key.to_owned() } else { format!("{path}.{}", field.key) };
+                let inner = if path.is_empty() {
+                    field.key.to_owned()
+                } else {
+                    format!("{path}.{}", field.key)
+                };
                 if field.key == key {
                     return Some(inner);
                 }

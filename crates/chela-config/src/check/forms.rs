@@ -6,7 +6,8 @@ use crate::shape::Form;
 
 /// What is wrong with a value of the right kind.
 pub fn form_problem(form: Form, node: &Node) -> Option<String> {
-    let negative = matches!(&node.kind, Kind::Number(number) if number.as_f64().is_some_and(|n| n < 0.0));
+    let negative =
+        matches!(&node.kind, Kind::Number(number) if number.as_f64().is_some_and(|n| n < 0.0));
     let text = node.as_str();
     let (good, what) = match form {
         Form::Duration => (

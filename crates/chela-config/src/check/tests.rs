@@ -1,1 +1,5 @@
-use super::*; #[test] fn t() { let _ = check_tree(&Node::empty_object()); }
+use super::*;
+#[test]
+fn t() {
+    let _ = check_tree(&Node::empty_object());
+}

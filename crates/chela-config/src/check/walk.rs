@@ -60,7 +60,10 @@ impl<'n> Walk<'n> {
             },
             (Shape::Whole { min, max }, Kind::Number(number)) => {
                 let fits = match (number.as_u64(), number.as_i64()) {
-                    (Some(number), _) => number <= *max && i64::try_from(number).map_or(true, |number| number >= *min),
+                    (Some(number), _) => {
+                        number <= *max
+                            && i64::try_from(number).map_or(true, |number| number >= *min)
+                    }
                     (None, Some(number)) => number >= *min,
                     (None, None) => return self.mismatch(shape, rules, node),
                 };
@@ -140,12 +143,20 @@ impl<'n> Walk<'n> {
             self.steps.pop();
         }
         for field in object.fields.iter().filter(|field| field.rules.required) {
-            let present = members.iter().any(|member| {
-                member.key == field.key && member.value.kind != Kind::Null
-            });
+            let present = members
+                .iter()
+                .any(|member| member.key == field.key && member.value.kind != Kind::Null);
             if !present {
-                self.finding(node.at, "missing-key", format!("`{}` is missing", field.key))
-                    .hint = Some(format!("add `{}`: {}", field.key, described(field.shape, &field.rules)));
+                self.finding(
+                    node.at,
+                    "missing-key",
+                    format!("`{}` is missing", field.key),
+                )
+                .hint = Some(format!(
+                    "add `{}`: {}",
+                    field.key,
+                    described(field.shape, &field.rules)
+                ));
                 fit = Fit::No;
             }
         }
@@ -158,7 +169,9 @@ impl<'n> Walk<'n> {
     /// `allow` and `alsoAllow` in one scope contradict each other.
     fn allow_twice(&mut self, members: &'n [Member]) {
         let filled = |key: &str| {
-            members.iter().find(|member| member.key == key && !member.value.items().is_empty())
+            members
+                .iter()
+                .find(|member| member.key == key && !member.value.items().is_empty())
         };
         if let (Some(_), Some(also)) = (filled("allow"), filled("alsoAllow")) {
             self.steps.push(Step::Key(&also.key));
@@ -169,7 +182,8 @@ impl<'n> Walk<'n> {
                 "allow-and-also-allow",
                 "`allow` and `alsoAllow` cannot stand in one place".to_owned(),
             );
-            finding.hint = Some("put all names into `allow`, or use `profile` with `alsoAllow`".to_owned());
+            finding.hint =
+                Some("put all names into `allow`, or use `profile` with `alsoAllow`".to_owned());
             finding.consequence = Some("only `allow` is used");
             self.steps.pop();
         }
@@ -201,9 +215,12 @@ impl<'n> Walk<'n> {
     }
 
     fn limits(&mut self, shape: &'static Shape, rules: &Rules, node: &'n Node, fits: bool) -> Fit {
-        let Kind::Number(number) = &node.kind else { return Fit::No };
+        let Kind::Number(number) = &node.kind else {
+            return Fit::No;
+        };
         let value = number.as_f64().unwrap_or(f64::NAN);
-        let inside = rules.min.is_none_or(|min| value >= min) && rules.max.is_none_or(|max| value <= max);
+        let inside =
+            rules.min.is_none_or(|min| value >= min) && rules.max.is_none_or(|max| value <= max);
         if fits && inside {
             return Fit::Yes;
         }
@@ -212,7 +229,11 @@ impl<'n> Walk<'n> {
     }
 
     fn bad_word(&mut self, shape: &'static Shape, text: &str, node: &'n Node) -> Fit {
-        let message = format!("is `{}`, expected {}", shown(text), described(shape, &Rules::NONE));
+        let message = format!(
+            "is `{}`, expected {}",
+            shown(text),
+            described(shape, &Rules::NONE)
+        );
         let close = nearest(text, expect::words_of(shape));
         let fit = self.refuse(node, "bad-value", message);
         if let (Some(close), Some(finding)) = (close, self.checked.findings.last_mut()) {
@@ -222,7 +243,11 @@ impl<'n> Walk<'n> {
     }
 
     fn mismatch(&mut self, shape: &'static Shape, rules: &Rules, node: &'n Node) -> Fit {
-        let message = format!("is {}, expected {}", node.type_name(), described(shape, rules));
+        let message = format!(
+            "is {}, expected {}",
+            node.type_name(),
+            described(shape, rules)
+        );
         self.refuse(node, "wrong-type", message)
     }
 
@@ -289,8 +314,16 @@ fn key_path(steps: &[Step<'_>]) -> KeyPath {
 
 /// The key that sets for all agents what was tried for one.
 fn defaults_only(object: &Object, key: &str) -> Option<String> {
-    let has = |shape: &Shape| shape.as_object().is_some_and(|object| object.field(key).is_some());
-    let is = |shape: &Shape| shape.as_object().is_some_and(|known| std::ptr::eq(known, object));
+    let has = |shape: &Shape| {
+        shape
+            .as_object()
+            .is_some_and(|object| object.field(key).is_some())
+    };
+    let is = |shape: &Shape| {
+        shape
+            .as_object()
+            .is_some_and(|known| std::ptr::eq(known, object))
+    };
     if is(AgentEntry::SHAPE) && has(AgentDefaults::SHAPE) {
         Some(format!("agents.defaults.{key}"))
     } else if is(AgentSubagents::SHAPE) && has(Subagents::SHAPE) {

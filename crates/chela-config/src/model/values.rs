@@ -109,10 +109,14 @@ pub fn parse_duration(text: &str, bare: BareUnit) -> Option<Duration> {
     let mut total = 0.0;
     let mut parts = 0;
     while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(rest.len());
         let number: f64 = rest[..digits].parse().ok()?;
         rest = rest[digits..].trim_start();
-        let letters = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+        let letters = rest
+            .find(|c: char| !c.is_ascii_alphabetic())
+            .unwrap_or(rest.len());
         let unit = match rest[..letters].to_ascii_lowercase().as_str() {
             "" if parts == 0 && letters == rest.len() => bare.seconds(),
             "ms" => 0.001,
@@ -154,9 +158,15 @@ impl ByteSize {
 /// Reads `10gb`, `1.5 MiB`, `2048`; all units count in steps of 1024.
 pub fn parse_bytes(text: &str) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
     let number: f64 = text[..digits].parse().ok()?;
-    let scale = match text[digits..].trim().trim_end_matches('b').trim_end_matches('i') {
+    let scale = match text[digits..]
+        .trim()
+        .trim_end_matches('b')
+        .trim_end_matches('i')
+    {
         "" => 1.0,
         "k" => 1024.0,
         "m" => 1024.0 * 1024.0,

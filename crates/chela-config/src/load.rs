@@ -1,0 +1,287 @@
+//! From the file to a config that can be used.
+//!
+//! [`load`] never fails and never writes: what cannot be used is left out and named, a file that
+//! cannot be read is replaced by the last one that could. [`validate`] is the strict side.
+
+use std::path::{Path, PathBuf};
+
+use chela_core::Host;
+
+use crate::check::{self, Finding, check, prune};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::key_path::KeyPath;
+use crate::migrate::{Moved, migrate};
+use crate::model::Config;
+use crate::node::{At, Node};
+use crate::shape::Shaped;
+use crate::sources::{Gathered, MainFile, gather, gather_text};
+use crate::store::ConfigStore;
+
+/// A config that can be used, and everything worth saying about it.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    pub config: Config,
+    /// The same as a tree: in the present shape, without what cannot be used. Values keep the
+    /// place they were written at.
+    pub tree: Node,
+    pub source: ConfigSource,
+    /// In the order of the file. Nothing here stopped the start.
+    pub diagnostics: Vec<Diagnostic>,
+    /// What was read from another place than it belongs.
+    pub moves: Vec<Moved>,
+    pub(crate) gathered: Gathered,
+    pub(crate) host: Host,
+}
+
+/// Which config is in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConfigSource {
+    /// The config file.
+    File,
+    /// The file is broken; the last good one, found good at this time (seconds since 1970).
+    LastGood { saved_at: u64 },
+    /// Nothing but defaults.
+    Defaults(WhyDefaults),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhyDefaults {
+    /// There is no config file.
+    Missing,
+    /// The file cannot be used and no earlier one was kept.
+    Unusable,
+}
+
+/// Loads the config of this machine. Reads only.
+pub fn load(host: &Host) -> Loaded {
+    let gathered = gather(host);
+    match gathered.main {
+        MainFile::Read => usable(host, gathered, ConfigSource::File, Vec::new()),
+        MainFile::Missing => usable(
+            host,
+            gathered,
+            ConfigSource::Defaults(WhyDefaults::Missing),
+            Vec::new(),
+        ),
+        MainFile::Unusable => fall_back(host, gathered),
+    }
+}
+
+/// The same for a text in place of the config file.
+pub fn load_text(host: &Host, source: &str) -> Loaded {
+    let gathered = gather_text(host, source);
+    let from = match gathered.main {
+        MainFile::Read => ConfigSource::File,
+        MainFile::Missing => ConfigSource::Defaults(WhyDefaults::Missing),
+        MainFile::Unusable => ConfigSource::Defaults(WhyDefaults::Unusable),
+    };
+    usable(host, gathered, from, Vec::new())
+}
+
+/// Keeps a config that was loaded from the file and had no errors as the last good one. Says so
+/// if that fails.
+pub fn remember(loaded: &Loaded) -> Option<Diagnostic> {
+    if loaded.source != ConfigSource::File {
+        return None;
+    }
+    ConfigStore::new(&loaded.host).remember_good(&loaded.gathered)
+}
+
+/// Everything wrong with the config file, strictly. Empty or only notes and warnings: valid.
+pub fn validate(host: &Host) -> Vec<Diagnostic> {
+    strict(gather(host))
+}
+
+/// Everything that would be wrong if the config file held this text.
+pub fn validate_source(host: &Host, source: &str) -> Vec<Diagnostic> {
+    strict(gather_text(host, source))
+}
+
+fn strict(gathered: Gathered) -> Vec<Diagnostic> {
+    let mut tree = gathered.root.clone();
+    let migrated = migrate(&mut tree);
+    check::fill_in(Config::SHAPE, &mut tree);
+    let checked = check(&tree);
+    let mut diagnostics = gathered.diagnostics.clone();
+    let findings = migrated
+        .findings
+        .into_iter()
+        .chain(written(checked.findings, &migrated.moves));
+    diagnostics.extend(placed(&gathered, findings, Finding::strict));
+    in_file_order(&mut diagnostics);
+    diagnostics
+}
+
+/// The file is broken: the last good one has to do.
+fn fall_back(host: &Host, broken: Gathered) -> Loaded {
+    let mut diagnostics = broken.diagnostics.clone();
+    match ConfigStore::new(host).last_good() {
+        Some(last) => {
+            diagnostics.push(Diagnostic {
+                severity: Severity::Error,
+                code: "last-good-used",
+                path: KeyPath::root(),
+                place: None,
+                message: format!(
+                    "{} cannot be used, so the last good config is in use",
+                    host.compact(&host.config_file())
+                ),
+                hint: Some("fix the file, or run `chela doctor`".to_owned()),
+            });
+            let source = ConfigSource::LastGood {
+                saved_at: last.saved_at,
+            };
+            usable(host, last.gather(host), source, diagnostics)
+        }
+        None => {
+            diagnostics.push(Diagnostic {
+                severity: Severity::Error,
+                code: "defaults-used",
+                path: KeyPath::root(),
+                place: None,
+                message: format!(
+                    "{} cannot be used and no earlier config was kept, so defaults are in use",
+                    host.compact(&host.config_file())
+                ),
+                hint: Some("fix the file, or run `chela doctor`".to_owned()),
+            });
+            let mut empty = broken;
+            empty.diagnostics.clear();
+            usable(
+                host,
+                empty,
+                ConfigSource::Defaults(WhyDefaults::Unusable),
+                diagnostics,
+            )
+        }
+    }
+}
+
+/// Migrates, checks, leaves out what cannot be used, and reads the rest.
+fn usable(
+    host: &Host,
+    gathered: Gathered,
+    source: ConfigSource,
+    mut diagnostics: Vec<Diagnostic>,
+) -> Loaded {
+    diagnostics.extend(gathered.diagnostics.iter().cloned());
+    let mut tree = gathered.root.clone();
+    let migrated = migrate(&mut tree);
+    check::fill_in(Config::SHAPE, &mut tree);
+    let checked = check(&tree);
+    prune(&mut tree, &checked.drops);
+    let findings = migrated
+        .findings
+        .into_iter()
+        .chain(written(checked.findings, &migrated.moves));
+    diagnostics.extend(placed(&gathered, findings, Finding::tolerated));
+    let config = tree.read().unwrap_or_else(|error| {
+        // Whatever the check lets through can be read; if that ever fails, say so and go on.
+        diagnostics.push(Diagnostic {
+            severity: Severity::Error,
+            code: "unreadable",
+            path: KeyPath::root(),
+            place: None,
+            message: format!("the config could not be read ({error}); defaults are in use"),
+            hint: Some("this is a fault in Chela; please report it".to_owned()),
+        });
+        Config::default()
+    });
+    in_file_order(&mut diagnostics);
+    Loaded {
+        config,
+        tree,
+        source,
+        diagnostics,
+        moves: migrated.moves,
+        gathered,
+        host: host.clone(),
+    }
+}
+
+/// Findings name the keys as the user wrote them.
+fn written(findings: Vec<Finding>, moves: &[Moved]) -> Vec<Finding> {
+    findings
+        .into_iter()
+        .map(|mut finding| {
+            if let Some((path, _)) = crate::migrate::written_at(moves, &finding.path) {
+                finding.path = path;
+            }
+            finding
+        })
+        .collect()
+}
+
+fn placed(
+    gathered: &Gathered,
+    findings: impl Iterator<Item = Finding>,
+    tell: fn(Finding, Option<crate::diagnostic::Place>) -> Diagnostic,
+) -> Vec<Diagnostic> {
+    findings
+        .map(|finding| {
+            let place = gathered.place(finding.at);
+            tell(finding, place)
+        })
+        .collect()
+}
+
+/// By file and line; what concerns no line comes first.
+fn in_file_order(diagnostics: &mut [Diagnostic]) {
+    diagnostics.sort_by(|a, b| {
+        let key = |diagnostic: &Diagnostic| {
+            diagnostic
+                .place
+                .as_ref()
+                .map(|place| (place.file.clone(), place.line, place.column))
+        };
+        key(a).cmp(&key(b))
+    });
+}
+
+impl Loaded {
+    /// The files the config was read from; the config file first.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.gathered.files.iter().map(|file| file.path.as_path())
+    }
+
+    /// The config file, whether it exists or not.
+    pub fn file(&self) -> PathBuf {
+        self.host.config_file()
+    }
+
+    /// The machine this was loaded on, with what the `.env` files add to the environment.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// The environment with what the `.env` files add to it.
+    pub fn env(&self) -> &chela_core::HostEnv {
+        &self.gathered.env
+    }
+
+    /// The value at a path, as set in the file.
+    pub fn get(&self, path: &KeyPath) -> Option<&Node> {
+        self.tree.at_path(path)
+    }
+
+    /// The config as written, in its own shape.
+    pub fn written(&self) -> &Gathered {
+        &self.gathered
+    }
+
+    /// Where something was written.
+    pub fn place(&self, at: At) -> Option<crate::diagnostic::Place> {
+        self.gathered.place(at)
+    }
+
+    /// The worst that was found.
+    pub fn worst(&self) -> Option<Severity> {
+        self.diagnostics
+            .iter()
+            .map(|diagnostic| diagnostic.severity)
+            .max()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+//! Older shapes of the config, read as the present one.
+//!
+//! The user's file is not touched: only the tree in memory changes, and moved values keep their
+//! place in the file, so that messages and `config explain` still point at the user's own line.
+//! Each migration is one row of [`MIGRATIONS`], applied in order.
+
+mod agent_root;
+mod channels;
+mod exec;
+mod memory;
+mod roster;
+mod routing;
+mod small;
+mod tree;
+
+use crate::check::Finding;
+use crate::diagnostic::Severity;
+use crate::key_path::KeyPath;
+use crate::node::{At, Node};
+
+pub(crate) use tree::Tree;
+
+/// One older shape and what it is read as.
+pub struct Migration {
+    pub id: &'static str,
+    /// In words, for the reference page.
+    pub does: &'static str,
+    run: fn(&mut Tree<'_>),
+}
+
+impl std::fmt::Debug for Migration {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Migration")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// All migrations, in the order they are applied: first whole areas find their place, then the
+/// keys inside them.
+pub const MIGRATIONS: &[Migration] = &[
+    Migration {
+        id: "metadata",
+        does: "`metadata` is `meta`",
+        run: small::metadata,
+    },
+    Migration {
+        id: "agent-root",
+        does: "`agent` is `agents.defaults`; its tools, models and elevated keys go to `tools` and `models`",
+        run: agent_root::run,
+    },
+    Migration {
+        id: "routing-root",
+        does: "`routing` is split into `agents.list`, `bindings`, `messages`, `tools` and `channels`",
+        run: routing::run,
+    },
+    Migration {
+        id: "channel-roots",
+        does: "`telegram`, `whatsapp`, `discord`, … at the top are `channels.telegram`, …",
+        run: channels::roots,
+    },
+    Migration {
+        id: "heartbeat-root",
+        does: "`heartbeat` at the top is `agents.defaults.heartbeat`",
+        run: small::heartbeat_root,
+    },
+    Migration {
+        id: "mcp-root",
+        does: "`mcpServers` is `mcp.servers`",
+        run: small::mcp_root,
+    },
+    Migration {
+        id: "roster-map",
+        does: "`agents.entries.<id>` is an entry of `agents.list`",
+        run: roster::entries,
+    },
+    Migration {
+        id: "identity-root",
+        does: "`identity` at the top belongs to the default agent",
+        run: roster::identity,
+    },
+    Migration {
+        id: "memory-root",
+        does: "`memory.search` is `agents.defaults.memorySearch`; `memory.search` of an agent is its `memorySearch`",
+        run: memory::roots,
+    },
+    Migration {
+        id: "memory-qmd",
+        does: "paths of the retired `memory.qmd` are `memorySearch.extraPaths`",
+        run: memory::qmd,
+    },
+    Migration {
+        id: "bash-alias",
+        does: "`tools.bash` is `tools.exec`",
+        run: exec::bash,
+    },
+    Migration {
+        id: "exec-policy",
+        does: "`tools.exec.security` and `ask` are `tools.exec.mode`",
+        run: exec::policy,
+    },
+    Migration {
+        id: "channel-keys",
+        does: "older keys of channels: Telegram's `token` is `botToken`, `heartbeat` is `heartbeatVisibility`",
+        run: channels::keys,
+    },
+    Migration {
+        id: "gateway-auth",
+        does: "`gateway.token` is `gateway.auth.token`; addresses in `gateway.bind` are names",
+        run: small::gateway,
+    },
+    Migration {
+        id: "session-reset",
+        does: "`session.resetByType.dm` is `direct`, `session.idleMinutes` is `session.reset`, `pruneDays` is `pruneAfter`",
+        run: small::session,
+    },
+    Migration {
+        id: "peer-dm",
+        does: "the peer kind `dm` of bindings is `direct`",
+        run: small::peer_kind,
+    },
+    Migration {
+        id: "queue-modes",
+        does: "the queue modes `queue`, `steer-backlog` and `steer+backlog` are `followup` and `steer`",
+        run: small::queue_modes,
+    },
+    Migration {
+        id: "tts-enabled",
+        does: "`messages.tts.enabled` is `messages.tts.auto`",
+        run: small::tts,
+    },
+    Migration {
+        id: "audio-transcription",
+        does: "`audio.transcription` is a model of `tools.media.audio`",
+        run: small::transcription,
+    },
+    Migration {
+        id: "sandbox-keys",
+        does: "`sandbox.perSession` is `sandbox.scope`",
+        run: small::sandbox,
+    },
+    Migration {
+        id: "renamed-keys",
+        does: "`timeoutSec` is `timeoutSeconds`, `pdfMaxBytesMb` is `pdfMaxMb`, and other plain renamings",
+        run: small::renamed,
+    },
+];
+
+/// One value that was read from another place than it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moved {
+    /// Which migration.
+    pub id: &'static str,
+    pub from: KeyPath,
+    pub to: KeyPath,
+}
+
+/// What migrating a tree did.
+#[derive(Debug, Default)]
+pub(crate) struct Migrated {
+    pub moves: Vec<Moved>,
+    pub findings: Vec<Finding>,
+}
+
+/// Brings a tree into the present shape.
+pub(crate) fn migrate(root: &mut Node) -> Migrated {
+    let mut done = Migrated::default();
+    for migration in MIGRATIONS {
+        let mut tree = Tree::new(root, migration.id, &mut done);
+        (migration.run)(&mut tree);
+    }
+    done
+}
+
+/// Where a value of the migrated tree was written by the user.
+pub(crate) fn written_at(moves: &[Moved], path: &KeyPath) -> Option<(KeyPath, &'static str)> {
+    let mut written = path.clone();
+    let mut id = None;
+    for moved in moves.iter().rev() {
+        if written.starts_with(&moved.to) {
+            let inner = &written.segments()[moved.to.segments().len()..];
+            written = inner.iter().fold(moved.from.clone(), |path, segment| {
+                path.with(segment.clone())
+            });
+            id = Some(moved.id);
+        }
+    }
+    id.map(|id| (written, id))
+}
+
+/// The config in its present shape, for writing it back to the file.
+pub fn migrated_json(root: &Node) -> serde_json::Value {
+    let mut root = root.clone();
+    migrate(&mut root);
+    root.to_json()
+}
+
+pub(super) fn note(id: &'static str, from: &KeyPath, to: &str, at: At) -> Finding {
+    Finding {
+        severity: Severity::Note,
+        code: id,
+        path: from.clone(),
+        at,
+        message: format!("read as {to}"),
+        hint: None,
+        consequence: None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,60 @@
+//! Channels: from the top of the file to `channels`, and keys that were renamed.
+
+use super::tree::{Tree, path};
+use crate::node::Node;
+
+const CHANNELS: [&str; 11] = [
+    "whatsapp",
+    "telegram",
+    "discord",
+    "slack",
+    "signal",
+    "imessage",
+    "msteams",
+    "googlechat",
+    "mattermost",
+    "matrix",
+    "feishu",
+];
+
+pub fn roots(tree: &mut Tree<'_>) {
+    for channel in CHANNELS {
+        tree.shift_path(&path(channel), &path("channels").key(channel), |value| {
+            value
+        });
+    }
+}
+
+pub fn keys(tree: &mut Tree<'_>) {
+    tree.shift("channels.telegram.token", "channels.telegram.botToken");
+    let mention = path("channels.telegram.requireMention");
+    let all = path("channels.telegram.groups")
+        .key("*")
+        .key("requireMention");
+    tree.shift_path(&mention, &all, |value| value);
+    let names: Vec<String> = tree
+        .get("channels")
+        .map_or(&[][..], Node::members)
+        .iter()
+        .map(|member| member.key.clone())
+        .collect();
+    for name in names {
+        let channel = path("channels").key(&name);
+        // Only the switches of what is shown; other programs keep other things there.
+        let visibility = tree
+            .root
+            .at_path(&channel.key("heartbeat"))
+            .is_some_and(|node| {
+                node.get("showOk").is_some()
+                    || node.get("showAlerts").is_some()
+                    || node.get("useIndicator").is_some()
+            });
+        if visibility {
+            tree.shift_path(
+                &channel.key("heartbeat"),
+                &channel.key("heartbeatVisibility"),
+                |v| v,
+            );
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Moving values about in a tree, and keeping account of it.
+
+use super::{Migrated, Moved, note};
+use crate::check::Finding;
+use crate::diagnostic::Severity;
+use crate::key_path::{KeyPath, Segment};
+use crate::node::{At, Kind, Member, Node};
+
+/// A tree under migration.
+pub struct Tree<'t> {
+    pub root: &'t mut Node,
+    id: &'static str,
+    done: &'t mut Migrated,
+}
+
+impl<'t> Tree<'t> {
+    pub fn new(root: &'t mut Node, id: &'static str, done: &'t mut Migrated) -> Self {
+        Self { root, id, done }
+    }
+
+    /// Moves a value, if it is there. Whatever stands at `to` already wins, key by key.
+    pub fn shift(&mut self, from: &str, to: &str) {
+        let (from, to) = (path(from), path(to));
+        self.shift_path(&from, &to, |value| value);
+    }
+
+    /// Moves a value and changes it on the way.
+    pub fn shift_as(&mut self, from: &str, to: &str, change: impl FnOnce(Node) -> Node) {
+        let (from, to) = (path(from), path(to));
+        self.shift_path(&from, &to, change);
+    }
+
+    pub fn shift_path(&mut self, from: &KeyPath, to: &KeyPath, change: impl FnOnce(Node) -> Node) {
+        let Some(member) = self.take(from) else {
+            return;
+        };
+        let at = member.key_at;
+        self.moved(from, to, at);
+        let value = change(member.value);
+        if let Some(lost) = self.put(to, at, value) {
+            self.done.findings.push(Finding {
+                severity: Severity::Warning,
+                code: self.id,
+                path: from.clone(),
+                at,
+                message: format!("`{lost}` is set as well, and wins"),
+                hint: Some(format!("remove `{from}`")),
+                consequence: None,
+            });
+        }
+    }
+
+    /// Takes a member out of its object.
+    pub fn take(&mut self, path: &KeyPath) -> Option<Member> {
+        let (parent, last) = path.split_last()?;
+        let Segment::Key(key) = last else { return None };
+        let members = node_mut(self.root, &parent)?.members_mut()?;
+        let index = members.iter().position(|member| member.key == *key)?;
+        Some(members.remove(index))
+    }
+
+    /// Puts a value in place; what stands there already wins. The first path where it did.
+    pub fn put(&mut self, to: &KeyPath, at: At, value: Node) -> Option<KeyPath> {
+        let (parent, last) = to.split_last()?;
+        let Segment::Key(key) = last else { return None };
+        let parent = object_at(self.root, &parent, at)?;
+        let members = parent.members_mut()?;
+        match members.iter_mut().find(|member| member.key == *key) {
+            Some(member) => merge_under(&mut member.value, value, to),
+            None => {
+                members.push(Member {
+                    key: key.clone(),
+                    key_at: at,
+                    value,
+                });
+                None
+            }
+        }
+    }
+
+    /// Records a move and tells about it.
+    pub fn moved(&mut self, from: &KeyPath, to: &KeyPath, at: At) {
+        self.done
+            .findings
+            .push(note(self.id, from, &format!("`{to}`"), at));
+        self.moved_silently(from, to);
+    }
+
+    /// Records a move that another note already covers.
+    pub fn moved_silently(&mut self, from: &KeyPath, to: &KeyPath) {
+        self.done.moves.push(Moved {
+            id: self.id,
+            from: from.clone(),
+            to: to.clone(),
+        });
+    }
+
+    /// Tells about a change that moves nothing.
+    pub fn note(&mut self, path: &KeyPath, at: At, what: &str) {
+        self.done.findings.push(note(self.id, path, what, at));
+    }
+
+    /// The last finding turned from a note into a warning with these words.
+    pub fn warn(&mut self, path: &KeyPath, at: At, message: &str, hint: &str) {
+        self.done.findings.push(Finding {
+            severity: Severity::Warning,
+            code: self.id,
+            path: path.clone(),
+            at,
+            message: message.to_owned(),
+            hint: Some(hint.to_owned()),
+            consequence: None,
+        });
+    }
+
+    pub fn get(&self, at: &str) -> Option<&Node> {
+        self.root.at_path(&path(at))
+    }
+
+    pub fn node_mut(&mut self, path: &KeyPath) -> Option<&mut Node> {
+        node_mut(self.root, path)
+    }
+
+    /// How many agents the roster has.
+    pub fn agents(&self) -> usize {
+        self.get("agents.list").map_or(0, |list| list.items().len())
+    }
+
+    /// `agents.defaults` and every entry of the roster.
+    pub fn agent_scopes(&self) -> Vec<KeyPath> {
+        let agents = KeyPath::root().key("agents");
+        let list = agents.key("list");
+        std::iter::once(agents.key("defaults"))
+            .chain((0..self.agents()).map(|index| list.index(index)))
+            .collect()
+    }
+
+    /// Removes an object that has nothing left in it.
+    pub fn remove_if_empty(&mut self, at: &str) {
+        let at = path(at);
+        let empty = self
+            .root
+            .at_path(&at)
+            .is_some_and(|node| matches!(&node.kind, Kind::Object(members) if members.is_empty()));
+        if empty {
+            self.take(&at);
+        }
+    }
+}
+
+/// A path of plain keys.
+pub fn path(text: &str) -> KeyPath {
+    text.split('.')
+        .fold(KeyPath::root(), |path, key| path.key(key))
+}
+
+pub fn text_node(text: &str, at: At) -> Node {
+    Node::new(Kind::String(text.to_owned()), at)
+}
+
+pub fn object_node(members: Vec<(&str, Node)>, at: At) -> Node {
+    let members = members
+        .into_iter()
+        .map(|(key, value)| Member {
+            key: key.to_owned(),
+            key_at: value.at,
+            value,
+        })
+        .collect();
+    Node::new(Kind::Object(members), at)
+}
+
+pub fn list_node(items: Vec<Node>, at: At) -> Node {
+    Node::new(Kind::Array(items), at)
+}
+
+fn node_mut<'a>(root: &'a mut Node, path: &KeyPath) -> Option<&'a mut Node> {
+    path.segments()
+        .iter()
+        .try_fold(root, |node, segment| match (segment, &mut node.kind) {
+            (Segment::Key(key), Kind::Object(members)) => members
+                .iter_mut()
+                .find(|member| member.key == *key)
+                .map(|member| &mut member.value),
+            (Segment::Index(index), Kind::Array(items)) => items.get_mut(*index),
+            _ => None,
+        })
+}
+
+/// The object at a path, made if it is missing; nothing if something else stands in the way.
+fn object_at<'a>(root: &'a mut Node, path: &KeyPath, at: At) -> Option<&'a mut Node> {
+    path.segments()
+        .iter()
+        .try_fold(root, |node, segment| match (segment, &mut node.kind) {
+            (Segment::Key(key), Kind::Object(members)) => {
+                let index = match members.iter().position(|member| member.key == *key) {
+                    Some(index) => index,
+                    None => {
+                        let value = Node::new(Kind::Object(Vec::new()), at);
+                        members.push(Member {
+                            key: key.clone(),
+                            key_at: at,
+                            value,
+                        });
+                        members.len() - 1
+                    }
+                };
+                Some(&mut members[index].value)
+            }
+            (Segment::Index(index), Kind::Array(items)) => items.get_mut(*index),
+            _ => None,
+        })
+}
+
+/// Adds what `under` has and `over` has not. The first path where both have something.
+fn merge_under(over: &mut Node, under: Node, path: &KeyPath) -> Option<KeyPath> {
+    let (Kind::Object(members), Kind::Object(more)) = (&mut over.kind, under.kind) else {
+        return Some(path.clone());
+    };
+    let mut lost = None;
+    for member in more {
+        match members.iter_mut().find(|known| known.key == member.key) {
+            Some(known) => {
+                let inner = merge_under(&mut known.value, member.value, &path.key(&member.key));
+                lost = lost.or(inner);
+            }
+            None => members.push(member),
+        }
+    }
+    lost
+}

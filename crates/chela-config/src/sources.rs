@@ -93,13 +93,13 @@ pub fn gather(host: &Host) -> Gathered {
                 _ => (1, 1),
             };
             let place = Place {
-                file: path.clone(),
+                file: path,
                 line,
                 column,
             };
             gathered
                 .diagnostics
-                .push(problem.to_diagnostic("the config", &path, Some(place)));
+                .push(problem.to_diagnostic("the config file", Some(place)));
             gathered
         }
     }

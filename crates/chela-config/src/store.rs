@@ -100,6 +100,7 @@ fn what_to_do(error: &std::io::Error) -> &'static str {
         Kind::ReadOnlyFilesystem => " (the file system is mounted read-only)",
         Kind::StorageFull | Kind::QuotaExceeded => " (free some space; nothing was changed)",
         Kind::ResourceBusy => " (the file is a mount of its own: mount its folder instead)",
+        Kind::AlreadyExists => " (a file has that name; move it away)",
         Kind::NotADirectory => " (something on the way there is not a folder)",
         _ => "",
     }

@@ -9,6 +9,7 @@ mod lines;
 mod literal;
 mod parse;
 mod scan;
+mod words;
 
 pub use lines::LineIndex;
 

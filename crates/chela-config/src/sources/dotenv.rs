@@ -47,7 +47,8 @@ fn add_file(path: &Path, whose: Whose, env: &mut HostEnv, diagnostics: &mut Vec<
         // A folder named .env is a Python environment, and nobody's mistake.
         Err(ReadProblem::Missing | ReadProblem::Directory) => return,
         Err(problem) => {
-            let mut diagnostic = problem.to_diagnostic("the environment file", path, None);
+            let mut diagnostic =
+                problem.to_diagnostic(&format!("the environment file {}", path.display()), None);
             diagnostic.severity = Severity::Warning;
             diagnostic.code = "env-file";
             diagnostics.push(diagnostic);

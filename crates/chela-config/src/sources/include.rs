@@ -6,7 +6,7 @@
 //! not leave the folder of the config file or the folders in `CHELA_INCLUDE_ROOTS`.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use chela_core::{Host, vars};
 
@@ -265,6 +265,9 @@ impl Includer<'_> {
             self.problem(at, message, "take one of these includes out");
             return None;
         }
+        // With `..` in it, a path has many spellings; the file has one.
+        let winding = shown.components().any(|part| part == Component::ParentDir);
+        let shown = if winding { real.clone() } else { shown };
         Some(OpenFile { shown, real })
     }
 
@@ -307,7 +310,8 @@ impl Includer<'_> {
 
     fn unreadable(&mut self, problem: super::ReadProblem, shown: &Path, at: At) {
         let place = self.gathered.place(at);
-        let mut diagnostic = problem.to_diagnostic("the included file", shown, place);
+        let mut diagnostic =
+            problem.to_diagnostic(&format!("the included file {}", shown.display()), place);
         diagnostic.code = "include";
         diagnostic.path = self.here();
         self.gathered.diagnostics.push(diagnostic);

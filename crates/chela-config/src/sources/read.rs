@@ -111,14 +111,15 @@ impl ReadProblem {
         }
     }
 
-    pub(crate) fn to_diagnostic(self, what: &str, path: &Path, place: Option<Place>) -> Diagnostic {
+    /// `subject` says which file, in words.
+    pub(crate) fn to_diagnostic(self, subject: &str, place: Option<Place>) -> Diagnostic {
         let (words, hint) = self.words();
         Diagnostic {
             severity: Severity::Error,
             code: "unreadable",
             path: KeyPath::root(),
             place,
-            message: format!("{what} {} {words}", path.display()),
+            message: format!("{subject} {words}"),
             hint: Some(hint.to_owned()),
         }
     }

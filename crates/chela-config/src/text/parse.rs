@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::literal::{self, LiteralError};
-use super::scan::{self, TriviaKind, Unclosed};
+use super::scan::{self, Unclosed};
+use super::words::{Inside, begins_element, closing, shown, unexpected_hint};
 use super::{MAX_BYTES, MAX_DEPTH, Parsed, SyntaxProblem};
 use crate::diagnostic::Severity;
 use crate::node::{At, FileId, Kind, Member, Node};
@@ -35,24 +36,6 @@ pub struct Parser<'s> {
 struct Stop;
 
 type Step<T> = Result<T, Stop>;
-
-/// What is being read, for the wording of problems.
-#[derive(Debug, Clone, Copy)]
-enum Inside<'a> {
-    Document,
-    Member(&'a str),
-    List,
-}
-
-impl std::fmt::Display for Inside<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Document => f.write_str("the config"),
-            Self::Member(key) => write!(f, "`{key}`"),
-            Self::List => f.write_str("the list"),
-        }
-    }
-}
 
 impl<'s> Parser<'s> {
     pub fn new(text: &'s str, file: FileId, duplicates: Duplicates) -> Self {
@@ -230,17 +213,8 @@ impl<'s> Parser<'s> {
     /// The comma or the closing bracket after a value; a forgotten comma is noted and forgiven,
     /// so that further problems show in the same run.
     fn after_element(&mut self, open: usize, end: usize, inside: Inside<'_>) -> Step<()> {
-        let close = if self.text.as_bytes()[open] == b'{' {
-            '}'
-        } else {
-            ']'
-        };
-        let expected = match inside {
-            Inside::Member(key) => format!("expected `,` or `{close}` after the value of `{key}`"),
-            Inside::List | Inside::Document => {
-                format!("expected `,` or `{close}` after this value in the list")
-            }
-        };
+        let close = closing(self.char_at(open));
+        let expected = || inside.expected_after(close);
         match self.peek() {
             Some(',') => self.pos += 1,
             Some(c) if c == close => {}
@@ -248,11 +222,15 @@ impl<'s> Parser<'s> {
             Some(c @ ('}' | ']')) => {
                 let line = self.line_of(open);
                 let hint = format!("the `{}` of line {line} is still open", self.char_at(open));
-                return Err(self.stop(self.pos, format!("{expected}, found `{c}`"), Some(&hint)));
+                return Err(self.stop(
+                    self.pos,
+                    format!("{}, found `{c}`", expected()),
+                    Some(&hint),
+                ));
             }
-            Some(c) if begins_element(c) => self.problem(end, expected, None),
+            Some(c) if begins_element(c) => self.problem(end, expected(), None),
             Some(c) => {
-                let message = format!("{expected}, found {}", shown(c));
+                let message = format!("{}, found {}", expected(), shown(c));
                 return Err(self.stop(self.pos, message, unexpected_hint(c)));
             }
         }
@@ -410,10 +388,7 @@ impl<'s> Parser<'s> {
     fn trivia(&mut self) -> Step<()> {
         loop {
             match scan::trivia_at(self.text, self.pos) {
-                Ok(Some(trivia)) => {
-                    debug_assert!(trivia.kind != TriviaKind::Newline || trivia.end > trivia.start);
-                    self.pos = trivia.end;
-                }
+                Ok(Some(trivia)) => self.pos = trivia.end,
                 Ok(None) => return Ok(()),
                 Err(Unclosed(at)) => {
                     return Err(self.stop(
@@ -427,12 +402,11 @@ impl<'s> Parser<'s> {
     }
 
     fn never_closed(&mut self, open: usize) -> Stop {
-        let (bracket, what, close) = match self.char_at(open) {
-            '{' => ('{', "object", '}'),
-            _ => ('[', "list", ']'),
-        };
+        let bracket = self.char_at(open);
+        let what = if bracket == '{' { "object" } else { "list" };
         let message =
             format!("the {what} that this `{bracket}` opens never ends: the file stops first");
+        let close = closing(bracket);
         self.stop(
             open,
             message,
@@ -518,31 +492,4 @@ fn duplicates(members: &[Member]) -> Vec<(usize, usize)> {
         }
     }
     pairs
-}
-
-fn begins_element(c: char) -> bool {
-    matches!(c, '"' | '\'' | '{' | '[' | '-' | '+' | '.') || scan::continues_identifier(c)
-}
-
-/// A character as a message shows it: invisible ones by their number.
-fn shown(c: char) -> String {
-    if c.is_control()
-        || c.is_whitespace()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}')
-    {
-        format!("an invisible character (U+{:04X})", u32::from(c))
-    } else {
-        format!("`{c}`")
-    }
-}
-
-fn unexpected_hint(c: char) -> Option<&'static str> {
-    match c {
-        '\u{2018}'..='\u{201f}' | '\u{ab}' | '\u{bb}' => Some("use straight quotes: \" or '"),
-        '#' => Some("comments start with `//`"),
-        '`' => Some("use \" or ' around text"),
-        '/' => Some("a comment starts with `//` or `/*`"),
-        '$' => Some("put quotes around `${NAME}`"),
-        _ => None,
-    }
 }

@@ -81,7 +81,10 @@ fn tidy(text: &str, (start, end): (usize, usize)) -> (usize, usize) {
     let starts_line = before.is_none_or(ends_line);
     let ends_here = after.is_none_or(ends_line);
     match (starts_line, ends_here) {
-        (true, true) => (left, right + newline_length(&text[right..])),
+        (true, true) => {
+            let next = right + newline_length(&text[right..]);
+            (left, next + blank_line_too_many(text, left, next))
+        }
         (false, true) => (left, right),
         (true, false) => (start, right),
         (false, false) if matches!(after, Some('}' | ']')) => {
@@ -89,6 +92,19 @@ fn tidy(text: &str, (start, end): (usize, usize)) -> (usize, usize) {
             (left, if alone { right } else { end })
         }
         (false, false) => (start, right),
+    }
+}
+
+/// Where lines go from between two blank ones, one blank line is enough.
+fn blank_line_too_many(text: &str, before: usize, after: usize) -> usize {
+    let above = text[..before].trim_end_matches(['\n', '\r']);
+    let newlines_above = text[above.len()..before].matches('\n').count();
+    let below = text[after..].trim_start_matches([' ', '\t']);
+    let indent = text.len() - after - below.len();
+    let blank_below = below.starts_with(ends_line);
+    match newlines_above >= 2 && blank_below {
+        true => indent + newline_length(below),
+        false => 0,
     }
 }
 

@@ -1,0 +1,227 @@
+//! `config explain`: one key, its value, where it came from, and who says otherwise.
+
+use chela_core::AgentId;
+use serde_json::Value;
+
+use crate::diagnostic::Place;
+use crate::key_path::{KeyPath, Segment};
+use crate::load::Loaded;
+use crate::migrate::written_at;
+use crate::node::Node;
+use crate::redact::redacted;
+use crate::schema::{plain_number, shape_at};
+use crate::shape::{Field, Form, Literal, Rules, Shape, tidy_doc};
+
+/// Everything there is to say about one key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explanation {
+    pub path: KeyPath,
+    /// The effective value; secrets are hidden. `None`: not set and without a default.
+    pub value: Option<Value>,
+    pub source: ValueSource,
+    pub default: Option<Value>,
+    pub doc: Option<String>,
+    /// The type in words.
+    pub kind: String,
+    /// The words it may be, each with what it means.
+    pub allowed: Vec<(String, String)>,
+    /// Agents that set it otherwise.
+    pub overridden_by: Vec<Override>,
+}
+
+/// Where the value of a key came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ValueSource {
+    /// Set in a file.
+    File {
+        place: Option<Place>,
+        vars: Vec<String>,
+    },
+    /// Set in a file under an older name.
+    Migrated {
+        from: KeyPath,
+        place: Option<Place>,
+        migration: &'static str,
+    },
+    /// Not set: the default.
+    Default,
+    /// Not set, and there is no default.
+    Unset,
+}
+
+/// One agent's own value of a key that is set for all.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Override {
+    pub agent: AgentId,
+    pub path: KeyPath,
+    pub value: Value,
+    pub place: Option<Place>,
+}
+
+/// Explains a key. `None` if there can be no such key.
+pub fn explain(loaded: &Loaded, path: &KeyPath) -> Option<Explanation> {
+    let path = &present(loaded, path);
+    let (shape, field) = shape_at(path)?;
+    let node = loaded.tree.at_path(path);
+    let default = field.and_then(|field| (field.default)());
+    let rules = field.map_or(Rules::NONE, |field| field.rules);
+    Some(Explanation {
+        path: path.clone(),
+        value: node
+            .map(|node| redacted(node, path))
+            .or_else(|| default.clone()),
+        source: source(loaded, path, node, default.is_some()),
+        default,
+        doc: doc(shape, field),
+        kind: kind(shape, &rules),
+        allowed: allowed(shape),
+        overridden_by: overrides(loaded, path),
+    })
+}
+
+/// The path in the present shape: what was asked for under an older name is found as well, and
+/// `agents.list.<id>` names an agent by its id.
+fn present(loaded: &Loaded, path: &KeyPath) -> KeyPath {
+    for moved in &loaded.moves {
+        if path.starts_with(&moved.from) {
+            let rest = &path.segments()[moved.from.segments().len()..];
+            return rest
+                .iter()
+                .fold(moved.to.clone(), |path, segment| path.with(segment.clone()));
+        }
+    }
+    if let [
+        Segment::Key(agents),
+        Segment::Key(list),
+        Segment::Key(id),
+        rest @ ..,
+    ] = path.segments()
+        && agents == "agents"
+        && (list == "list" || list == "entries")
+        && let Ok(id) = AgentId::parse(id)
+        && let Some(entry) = crate::view::entry_path(loaded, &id)
+    {
+        return rest
+            .iter()
+            .fold(entry, |path, segment| path.with(segment.clone()));
+    }
+    path.clone()
+}
+
+fn source(loaded: &Loaded, path: &KeyPath, node: Option<&Node>, has_default: bool) -> ValueSource {
+    let Some(node) = node else {
+        return if has_default {
+            ValueSource::Default
+        } else {
+            ValueSource::Unset
+        };
+    };
+    let place = loaded.place(node.at);
+    match written_at(&loaded.moves, path) {
+        Some((from, migration)) => ValueSource::Migrated {
+            from,
+            place,
+            migration,
+        },
+        None => ValueSource::File {
+            place,
+            vars: node.vars.clone(),
+        },
+    }
+}
+
+fn doc(shape: &Shape, field: Option<&Field>) -> Option<String> {
+    field
+        .map(Field::doc)
+        .or_else(|| shape.as_object().map(|object| tidy_doc(object.doc)))
+}
+
+/// Agents that set a key of `agents.defaults` for themselves.
+fn overrides(loaded: &Loaded, path: &KeyPath) -> Vec<Override> {
+    let defaults = KeyPath::root().key("agents").key("defaults");
+    if !path.starts_with(&defaults) {
+        return Vec::new();
+    }
+    let rest = &path.segments()[defaults.segments().len()..];
+    if rest.is_empty() {
+        return Vec::new();
+    }
+    let list = KeyPath::root().key("agents").key("list");
+    let mut found = Vec::new();
+    for (index, entry) in loaded.config.agents.list.iter().enumerate() {
+        let own = rest.iter().fold(list.index(index), |path, segment| {
+            path.with(segment.clone())
+        });
+        if let Some(node) = loaded.tree.at_path(&own) {
+            found.push(Override {
+                agent: AgentId::normalize(&entry.id),
+                value: redacted(node, &own),
+                place: loaded.place(node.at),
+                path: written_at(&loaded.moves, &own).map_or(own, |(written, _)| written),
+            });
+        }
+    }
+    found
+}
+
+/// A type in a few words.
+pub(crate) fn kind(shape: &Shape, rules: &Rules) -> String {
+    match shape {
+        Shape::Anything => "anything".to_owned(),
+        Shape::Bool => "true/false".to_owned(),
+        Shape::Whole { .. } => with_range("whole number", rules),
+        Shape::Number => with_range("number", rules),
+        Shape::Text => "text".to_owned(),
+        Shape::Form(Form::Duration) => "duration".to_owned(),
+        Shape::Form(Form::ByteSize) => "size".to_owned(),
+        Shape::Form(Form::TimeOfDay) => "time of day".to_owned(),
+        Shape::Form(Form::HexColor) => "colour".to_owned(),
+        Shape::Form(Form::Id) => "id".to_owned(),
+        Shape::Form(Form::Scalar) => "text, number or true/false".to_owned(),
+        Shape::Words(words) => {
+            let texts: Vec<String> = words
+                .words
+                .iter()
+                .map(|word| format!("`{}`", word.text))
+                .collect();
+            texts.join(", ")
+        }
+        Shape::Exactly(Literal::False) => "`false`".to_owned(),
+        Shape::Exactly(Literal::Text(text)) => format!("`{text}`"),
+        Shape::List(item) => format!("list of {}", kind(item, &Rules::NONE)),
+        Shape::Map(Shape::Anything) => "object".to_owned(),
+        Shape::Map(entry) => format!("map of {}", kind(entry, &Rules::NONE)),
+        Shape::Object(_) => "object".to_owned(),
+        Shape::OneOf(branches) => {
+            let kinds: Vec<String> = branches.iter().map(|branch| kind(branch, rules)).collect();
+            kinds.join(" or ")
+        }
+        Shape::Secret(_) => "secret".to_owned(),
+    }
+}
+
+fn with_range(what: &str, rules: &Rules) -> String {
+    match (rules.min, rules.max) {
+        (Some(min), Some(max)) => format!("{what}, {} to {}", plain_number(min), plain_number(max)),
+        (Some(min), None) => format!("{what}, from {}", plain_number(min)),
+        (None, Some(max)) => format!("{what}, up to {}", plain_number(max)),
+        (None, None) => what.to_owned(),
+    }
+}
+
+fn allowed(shape: &Shape) -> Vec<(String, String)> {
+    match shape {
+        Shape::Words(words) => words
+            .words
+            .iter()
+            .map(|word| (word.text.to_owned(), tidy_doc(word.raw_doc)))
+            .collect(),
+        Shape::Exactly(Literal::Text(text)) => vec![((*text).to_owned(), String::new())],
+        Shape::OneOf(branches) => branches.iter().flat_map(|branch| allowed(branch)).collect(),
+        Shape::Secret(inner) => allowed(inner),
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

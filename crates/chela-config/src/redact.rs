@@ -1,0 +1,188 @@
+//! Secrets are never shown.
+
+use serde_json::Value;
+
+use crate::key_path::{KeyPath, Segment};
+use crate::node::Node;
+use crate::schema::shape_at;
+use crate::shape::Shape;
+
+/// What stands where a secret was.
+pub const HIDDEN: &str = "••••";
+
+/// Ends of key names that hold secrets, in lower case without separators.
+const SECRET_ENDS: [&str; 14] = [
+    "apikey",
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "passphrase",
+    "privatekey",
+    "secretkey",
+    "accesskey",
+    "encryptkey",
+    "credential",
+    "credentials",
+    "authorization",
+    "cookie",
+];
+
+/// Starts of well-known credentials.
+const SECRET_STARTS: [&str; 14] = [
+    "sk-",
+    "sk_",
+    "xoxb-",
+    "xoxp-",
+    "xapp-",
+    "ghp_",
+    "gho_",
+    "github_pat_",
+    "glpat-",
+    "AIza",
+    "AKIA",
+    "eyJ",
+    "ya29.",
+    "-----BEGIN",
+];
+
+/// Hides every secret in a value that stands at `path` in the config. Names of variables
+/// (`${VAR}`) and references to where a secret is kept stay readable.
+pub fn redact(value: &mut Value, path: &KeyPath) {
+    let shape = shape_at(path).map(|(shape, _)| shape);
+    let named = path
+        .segments()
+        .iter()
+        .rev()
+        .find_map(|segment| match segment {
+            Segment::Key(key) => Some(is_secret_key(key)),
+            Segment::Index(_) => None,
+        });
+    hide(value, shape, named.unwrap_or(false));
+}
+
+/// A node as JSON, with its secrets hidden; a secret that came from the environment shows the
+/// name of its variable.
+pub fn redacted(node: &Node, path: &KeyPath) -> Value {
+    let mut node = node.clone();
+    name_vars(&mut node);
+    let mut value = node.to_json();
+    redact(&mut value, path);
+    value
+}
+
+/// Whether a key of this name holds a secret.
+pub fn is_secret_key(key: &str) -> bool {
+    let folded: String = key
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric())
+        .map(|c| c.to_ascii_lowercase())
+        .collect();
+    SECRET_ENDS.iter().any(|end| folded.ends_with(end))
+}
+
+fn hide(value: &mut Value, shape: Option<&'static Shape>, secret: bool) {
+    let secret = secret || shape.is_some_and(Shape::is_secret);
+    match value {
+        Value::String(text) => {
+            let shown = text.is_empty() || is_variable(text);
+            if !shown && (secret || SECRET_STARTS.iter().any(|start| text.starts_with(start))) {
+                *text = HIDDEN.to_owned();
+            }
+        }
+        Value::Number(_) if secret => *value = Value::from(HIDDEN),
+        Value::Array(items) => {
+            let item = shape.and_then(Shape::item);
+            items.iter_mut().for_each(|value| hide(value, item, secret));
+        }
+        Value::Object(map) => {
+            // Where a secret is kept is no secret.
+            if secret && map.contains_key("source") {
+                return;
+            }
+            for (key, value) in map {
+                let step = shape.and_then(|shape| shape.under_key(key));
+                hide(
+                    value,
+                    step.map(|step| step.shape),
+                    secret || is_secret_key(key),
+                );
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_variable(text: &str) -> bool {
+    text.starts_with("${")
+        && text.ends_with('}')
+        && !text[2..text.len() - 1].contains(['$', '}', ' '])
+}
+
+fn name_vars(node: &mut Node) {
+    use crate::node::Kind;
+    match &mut node.kind {
+        Kind::String(text) => {
+            // Only a value that is one variable and nothing else can be named by it.
+            if let [var] = node.vars.as_slice()
+                && !text.is_empty()
+            {
+                *text = format!("${{{var}}}");
+            }
+        }
+        Kind::Array(items) => items.iter_mut().for_each(name_vars),
+        Kind::Object(members) => members
+            .iter_mut()
+            .for_each(|member| name_vars(&mut member.value)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{is_secret_key, redact};
+    use crate::key_path::KeyPath;
+
+    #[test]
+    fn secrets_are_hidden_by_key_by_shape_and_by_look() {
+        let mut value = json!({
+            "gateway": { "auth": { "token": "abc", "mode": "token" }, "port": 1 },
+            "models": { "providers": { "x": {
+                "apiKey": "${KEY}", "headers": { "X-Any": "abc" },
+                "models": [{ "id": "m", "maxTokens": 5, "contextTokens": 7 }],
+            } } },
+            "channels": { "feishu": { "appSecret": "abc", "accounts": { "a": { "clientSecret": "d" } } } },
+            "skills": { "entries": { "s": { "apiKey": { "source": "env", "id": "KEY" }, "env": { "A": "b" } } } },
+            "env": { "vars": { "OPENAI_API_KEY": "abc", "LANG": "C" } },
+            "plugins": { "entries": { "p": { "config": { "anything": "sk-live-123", "n": 1 } } } },
+        });
+        redact(&mut value, &KeyPath::root());
+        assert_eq!(
+            value,
+            json!({
+                "gateway": { "auth": { "token": "••••", "mode": "token" }, "port": 1 },
+                "models": { "providers": { "x": {
+                    "apiKey": "${KEY}", "headers": { "X-Any": "••••" },
+                    "models": [{ "id": "m", "maxTokens": 5, "contextTokens": 7 }],
+                } } },
+                "channels": { "feishu": { "appSecret": "••••", "accounts": { "a": { "clientSecret": "••••" } } } },
+                "skills": { "entries": { "s": { "apiKey": { "source": "env", "id": "KEY" }, "env": { "A": "••••" } } } },
+                "env": { "vars": { "OPENAI_API_KEY": "••••", "LANG": "C" } },
+                "plugins": { "entries": { "p": { "config": { "anything": "••••", "n": 1 } } } },
+            })
+        );
+    }
+
+    #[test]
+    fn a_single_value_knows_its_key() {
+        let mut value = json!("abc");
+        redact(&mut value, &KeyPath::parse("gateway.auth.token").unwrap());
+        assert_eq!(value, "••••");
+        assert!(is_secret_key("bot_token") && is_secret_key("webhookToken"));
+        assert!(
+            !is_secret_key("maxTokens") && !is_secret_key("tokens") && !is_secret_key("tokenizer")
+        );
+    }
+}

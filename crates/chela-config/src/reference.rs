@@ -1,0 +1,146 @@
+//! The reference page of all keys, written from the shape of the config.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::explain::kind;
+use crate::migrate::MIGRATIONS;
+use crate::model::Config;
+use crate::shape::{Field, Object, Shape, Shaped};
+
+const HEAD: &str = "\
+# The config file
+
+<!-- Made from the types of chela-config by `cargo xtask docs`. Do not edit. -->
+
+`~/.chela/chela.json` is JSON5: comments, trailing commas and unquoted keys are fine. Every key
+is optional. `${VAR}` is filled in from the environment (`$${VAR}` stays as it is), `$include`
+puts other files in place, and keys that start with `x-` are left to other programs. Relative
+paths start at the folder of the config file; `~` is the home folder.
+
+`chela config validate` checks the file strictly and names every problem with line and column. A
+start is tolerant: what cannot be used is left out and named.
+
+";
+
+/// The page, in Markdown.
+pub fn page() -> String {
+    let mut page = HEAD.to_owned();
+    let mut writer = Writer {
+        seen: BTreeMap::new(),
+        page: &mut page,
+    };
+    if let Some(root) = Config::SHAPE.as_object() {
+        for field in root.fields {
+            writer.area(field);
+        }
+    }
+    page.push_str(
+        "## Older shapes\n\nThese are read as their present form; the file is not changed.\n\n",
+    );
+    page.push_str("| name | read as |\n|---|---|\n");
+    for migration in MIGRATIONS {
+        let _ = writeln!(page, "| `{}` | {} |", migration.id, migration.does);
+    }
+    page
+}
+
+struct Writer<'p> {
+    /// Objects that were written already, and where.
+    seen: BTreeMap<&'static str, String>,
+    page: &'p mut String,
+}
+
+impl Writer<'_> {
+    fn area(&mut self, field: &'static Field) {
+        let _ = writeln!(self.page, "## `{}`\n\n{}\n", field.key, field.doc());
+        self.page
+            .push_str("| key | type | default | |\n|---|---|---|---|\n");
+        if !self.inside(field.shape, field.key) {
+            self.row(field, field.key);
+        }
+        self.page.push('\n');
+    }
+
+    /// Writes the keys of whatever object a shape leads to; says whether there was one.
+    fn inside(&mut self, shape: &'static Shape, path: &str) -> bool {
+        match shape {
+            Shape::Object(object) => {
+                self.object(object, path);
+                true
+            }
+            Shape::List(item) => self.inside(item, &format!("{path}[]")),
+            Shape::Map(entry) => self.inside(entry, &format!("{path}.<name>")),
+            Shape::OneOf(branches) => branches
+                .iter()
+                .filter(|branch| !matches!(branch, Shape::List(_)))
+                .any(|branch| branch.as_object().is_some() && self.inside(branch, path)),
+            _ => false,
+        }
+    }
+
+    fn object(&mut self, object: &'static Object, path: &str) {
+        if let Some(first) = self.seen.get(object.name) {
+            let _ = writeln!(self.page, "| `{path}.*` | | | as `{first}.*` |");
+            return;
+        }
+        self.seen.insert(object.name, path.to_owned());
+        for field in object.fields {
+            let inner = format!("{path}.{}", field.key);
+            self.row(field, &inner);
+            // A secret's reference has the same form everywhere.
+            if !field.shape.is_secret() {
+                self.inside(field.shape, &inner);
+            }
+        }
+        match object.rest {
+            None | Some(Shape::Anything) => {}
+            Some(rest) => {
+                self.inside(rest, &format!("{path}.<name>"));
+            }
+        }
+    }
+
+    fn row(&mut self, field: &'static Field, path: &str) {
+        let kind = kind(field.shape, &field.rules);
+        let required = if field.rules.required {
+            " **Required.**"
+        } else {
+            ""
+        };
+        let default = (field.default)().map_or_else(String::new, |value| shown(&value));
+        let doc = field.doc().replace('|', "\\|").replace("\n\n", " ");
+        let _ = writeln!(
+            self.page,
+            "| `{path}` | {} | {default} | {doc}{required} |",
+            kind.replace('|', "\\|")
+        );
+    }
+}
+
+fn shown(default: &Value) -> String {
+    match default {
+        Value::String(text) => format!("`{text}`"),
+        Value::Array(items) if items.is_empty() => String::new(),
+        value => format!("`{value}`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_key_has_a_row() {
+        let page = super::page();
+        for row in [
+            "| `agents.defaults.bootstrapMaxChars` | whole number, from 1 | `20000` | Most characters of one workspace file that enter the prompt. |",
+            "| `agents.list[].heartbeat.*` | | | as `agents.defaults.heartbeat.*` |",
+            "| `bindings[].match.channel` | text |  | Channel. **Required.** |",
+            "| `models.providers.<name>.apiKey` | secret |  | Key. |",
+        ] {
+            assert!(page.contains(row), "{row}");
+        }
+        assert!(page.lines().filter(|line| line.starts_with("| `")).count() > 600);
+    }
+}

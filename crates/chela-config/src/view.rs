@@ -1,0 +1,248 @@
+//! One agent as the config has it: defaults and its own settings put together, every value with
+//! the place it came from.
+
+mod build;
+mod entries;
+mod heartbeat;
+mod lookup;
+mod workspace;
+
+use std::path::PathBuf;
+
+use chela_core::AgentId;
+use serde_json::Value;
+
+use crate::diagnostic::Place;
+use crate::key_path::KeyPath;
+use crate::load::Loaded;
+use crate::model::{
+    AgentRuntime, AgentTools, Citations, Compaction, ContextInjection, ContextLimits,
+    ContextPruning, DelegationMode, Elevated, ElevatedLevel, GroupChat, GuardPolicy, HumanDelay,
+    Identity, LimitSet, MemorySearch, ModelChoice, ModelPolicy, OpenMap, OwnerDisplay,
+    ReactionLevel, ReasoningVisibility, Sandbox, Secret, SilentReply, SkillsLimits, StartupContext,
+    Subagents, ThinkingLevel, TimeFormat, ToolPolicy, TruncationWarning, Tts, TypingMode,
+    VerboseLevel,
+};
+
+pub use heartbeat::HeartbeatView;
+pub(crate) use workspace::entry_path;
+
+/// A value and where it came from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Resolved<T> {
+    pub value: T,
+    pub from: Provenance,
+}
+
+impl<T> Resolved<T> {
+    pub fn new(value: T, from: Provenance) -> Self {
+        Self { value, from }
+    }
+
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Resolved<U> {
+        Resolved {
+            value: change(self.value),
+            from: self.from,
+        }
+    }
+}
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Provenance {
+    /// Nobody set it: Chela's own default.
+    Default,
+    /// Set for all agents.
+    Defaults { path: KeyPath, place: Option<Place> },
+    /// Set for this agent.
+    Agent { path: KeyPath, place: Option<Place> },
+    /// Set by an environment variable.
+    Env { var: String },
+    /// Follows from something else.
+    Derived { why: String },
+}
+
+impl Provenance {
+    /// Whether the operator chose it.
+    pub fn is_set(&self) -> bool {
+        !matches!(self, Self::Default | Self::Derived { .. })
+    }
+}
+
+impl std::fmt::Display for Provenance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::Defaults { path, place: None } | Self::Agent { path, place: None } => {
+                write!(f, "{path}")
+            }
+            Self::Defaults {
+                path,
+                place: Some(place),
+            }
+            | Self::Agent {
+                path,
+                place: Some(place),
+            } => {
+                let file = place.file.file_name().unwrap_or(place.file.as_os_str());
+                write!(f, "{path} ({}:{})", file.display(), place.line)
+            }
+            Self::Env { var } => write!(f, "environment variable {var}"),
+            Self::Derived { why } => f.write_str(why),
+        }
+    }
+}
+
+/// One agent as the config has it.
+#[derive(Debug, Clone)]
+pub struct AgentView {
+    pub id: AgentId,
+    /// Answers what no binding claims.
+    pub is_default: Resolved<bool>,
+    pub name: Resolved<Option<String>>,
+    pub description: Resolved<Option<String>>,
+    pub identity: Resolved<Identity>,
+
+    pub workspace: Resolved<PathBuf>,
+    pub agent_dir: Resolved<PathBuf>,
+    pub repo_root: Resolved<Option<PathBuf>>,
+
+    pub model: Resolved<Option<ModelChoice>>,
+    pub utility_model: Resolved<Option<String>>,
+    pub model_policy: Resolved<ModelPolicy>,
+    /// Alias and model, in the order of the file.
+    pub model_aliases: Resolved<Vec<ModelAlias>>,
+    /// Request parameters: defaults, then the model's, then the agent's own.
+    pub params: Resolved<OpenMap>,
+    pub thinking: Resolved<Option<ThinkingLevel>>,
+    pub reasoning: Resolved<ReasoningVisibility>,
+    pub verbose: Resolved<VerboseLevel>,
+    pub context_tokens: Resolved<Option<u64>>,
+    pub timeout_seconds: Resolved<u64>,
+
+    /// Names of the skills the agent may see; `None`: all.
+    pub skills: Resolved<Option<Vec<String>>>,
+    pub skills_limits: Resolved<SkillsLimits>,
+    pub memory_search: Resolved<MemorySearch>,
+    pub citations: Resolved<Citations>,
+
+    pub skip_bootstrap: Resolved<bool>,
+    pub skip_optional_bootstrap_files: Resolved<Vec<String>>,
+    pub context_injection: Resolved<ContextInjection>,
+    pub bootstrap_max_chars: Resolved<u64>,
+    pub bootstrap_total_max_chars: Resolved<u64>,
+    pub bootstrap_max_tokens: Resolved<Option<u64>>,
+    pub bootstrap_total_max_tokens: Resolved<Option<u64>>,
+    pub truncation_warning: Resolved<TruncationWarning>,
+    pub context_limits: Resolved<ContextLimits>,
+    pub startup_context: Resolved<StartupContext>,
+    pub context_pruning: Resolved<ContextPruning>,
+    pub compaction: Resolved<Compaction>,
+    /// Headings that survive every cut.
+    pub context_pin: Resolved<Vec<String>>,
+    /// Files that change often.
+    pub context_dynamic: Resolved<Vec<String>>,
+    /// Files that started agents get as well.
+    pub context_inherit: Resolved<Vec<String>>,
+    pub additional_system_prompt: Resolved<Option<String>>,
+
+    pub user_timezone: Resolved<Option<String>>,
+    pub time_format: Resolved<TimeFormat>,
+
+    pub owner_allow_from: Resolved<Vec<String>>,
+    pub owner_display: Resolved<OwnerDisplay>,
+    pub owner_display_secret: Resolved<Option<Secret>>,
+
+    pub heartbeat: Resolved<HeartbeatView>,
+    pub subagents: Resolved<Subagents>,
+    /// `None`: `prefer` in the main session, `suggest` elsewhere.
+    pub delegation_mode: Resolved<Option<DelegationMode>>,
+    pub group_chat: Resolved<GroupChat>,
+    pub silent_reply: Resolved<Option<SilentReply>>,
+    pub human_delay: Resolved<HumanDelay>,
+    pub typing_mode: Resolved<Option<TypingMode>>,
+    pub tts: Resolved<Tts>,
+    /// How often the agent reacts with emoji, by channel.
+    pub reactions: Resolved<Vec<(String, ReactionLevel)>>,
+
+    /// The tool policy of all agents, as written.
+    pub global_tools: Resolved<ToolPolicy>,
+    /// The tool policy of this agent, as written; it narrows the global one.
+    pub tools: Resolved<AgentTools>,
+    pub elevated: Resolved<Elevated>,
+    pub elevated_default: Resolved<ElevatedLevel>,
+    pub sandbox: Resolved<Sandbox>,
+    pub guard_policy: Resolved<GuardPolicy>,
+    pub limits: Resolved<LimitSet>,
+    pub runtime: Resolved<Option<AgentRuntime>>,
+
+    entries: Vec<ViewEntry>,
+}
+
+/// A short name of a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelAlias {
+    pub alias: String,
+    pub model: String,
+}
+
+/// One value of a view, for tables and reports. Secrets are hidden.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ViewEntry {
+    /// The key as it stands in an agent's entry, such as `heartbeat.every`.
+    pub name: String,
+    pub value: Value,
+    pub from: Provenance,
+}
+
+impl AgentView {
+    /// Every value of the view that is set or has a default, by key.
+    pub fn entries(&self) -> &[ViewEntry] {
+        &self.entries
+    }
+}
+
+impl Loaded {
+    /// The agents in the order of the file; `main` when there is no roster.
+    pub fn agents(&self) -> Vec<AgentId> {
+        let mut ids: Vec<AgentId> = Vec::new();
+        for entry in &self.config.agents.list {
+            let id = AgentId::normalize(&entry.id);
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        if ids.is_empty() {
+            ids.push(AgentId::main());
+        }
+        ids
+    }
+
+    /// The agent that answers what no binding claims: the one marked `default`, else the first.
+    pub fn default_agent(&self) -> AgentId {
+        let list = &self.config.agents.list;
+        let marked = list.iter().find(|entry| entry.default == Some(true));
+        marked
+            .or(list.first())
+            .map_or_else(AgentId::main, |entry| AgentId::normalize(&entry.id))
+    }
+
+    /// The view of one agent, if the roster has it.
+    pub fn agent(&self, id: &AgentId) -> Option<AgentView> {
+        self.agents().contains(id).then(|| build::view(self, id))
+    }
+
+    /// Folder of an agent's workspace. The agent need not be in the roster.
+    ///
+    /// From what wins to what is left: the agent's own `workspace`; `agents.defaults.workspace`
+    /// (the folder itself for the default agent, a folder of the agent's id inside it for
+    /// others); `CHELA_WORKSPACE` (default agent only); `workspace` in the state folder, or
+    /// `workspace-<id>`. In the config, `~` is the home folder and relative paths start at the
+    /// folder of the config file; in the variable they start at the current folder.
+    pub fn workspace_dir(&self, id: &AgentId) -> Resolved<PathBuf> {
+        workspace::workspace_dir(self, id)
+    }
+}
+
+#[cfg(test)]
+mod tests;

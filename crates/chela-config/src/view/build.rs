@@ -1,0 +1,270 @@
+//! Puts a view together.
+
+use chela_core::AgentId;
+
+use super::lookup::{Found, Lookup, overlay_json};
+use super::workspace::{agent_dir, entry_path, from_config, workspace_dir};
+use super::{AgentView, ModelAlias, Provenance, Resolved, entries, heartbeat};
+use crate::key_path::KeyPath;
+use crate::load::Loaded;
+use crate::model::{AgentDefaults, IdText, ModelChoice, OpenMap};
+use crate::node::Node;
+
+pub fn view(loaded: &Loaded, id: &AgentId) -> AgentView {
+    let top = KeyPath::root();
+    let lookup = Lookup {
+        loaded,
+        entry: entry_path(loaded, id),
+        defaults: top.key("agents").key("defaults"),
+    };
+    let (commands, context, memory) = (top.key("commands"), top.key("context"), top.key("memory"));
+    let (messages, tools, guard) = (top.key("messages"), top.key("tools"), top.key("guard"));
+    let defaults = AgentDefaults::default();
+    let model: Resolved<Option<ModelChoice>> = lookup.optional(lookup.find("model"));
+    let heartbeat = heartbeat::resolve(&lookup, id);
+    let mut view = AgentView {
+        id: id.clone(),
+        is_default: is_default(&lookup, id),
+        name: lookup.optional(own(&lookup, "name")),
+        description: lookup.optional(own(&lookup, "description")),
+        identity: lookup.merged(own(&lookup, "identity")),
+        workspace: workspace_dir(loaded, id),
+        agent_dir: agent_dir(loaded, id),
+        repo_root: lookup
+            .optional::<String>(lookup.find("repoRoot"))
+            .map(|root| root.map(|root| from_config(loaded, &root))),
+        utility_model: lookup.optional(lookup.find("utilityModel")),
+        model_policy: lookup.one(lookup.find("modelPolicy"), Default::default()),
+        model_aliases: aliases(&lookup),
+        params: params(&lookup, model.value.as_ref().and_then(ModelChoice::primary)),
+        model,
+        thinking: lookup.optional(lookup.find("thinkingDefault")),
+        reasoning: lookup.one(lookup.find("reasoningDefault"), Default::default()),
+        verbose: lookup.one(lookup.find("verboseDefault"), Default::default()),
+        context_tokens: lookup.optional(lookup.find("contextTokens")),
+        timeout_seconds: lookup.one(lookup.find("timeoutSeconds"), defaults.timeout_seconds),
+        skills: lookup.optional(lookup.find("skills")),
+        skills_limits: skills_limits(&lookup),
+        memory_search: lookup.merged(lookup.find("memorySearch")),
+        citations: lookup.one(lookup.shared(&memory, "citations"), Default::default()),
+        skip_bootstrap: lookup.one(lookup.find("skipBootstrap"), defaults.skip_bootstrap),
+        skip_optional_bootstrap_files: lookup
+            .one(lookup.find("skipOptionalBootstrapFiles"), Vec::new()),
+        context_injection: lookup.one(lookup.find("contextInjection"), Default::default()),
+        bootstrap_max_chars: lookup.one(
+            lookup.find("bootstrapMaxChars"),
+            defaults.bootstrap_max_chars,
+        ),
+        bootstrap_total_max_chars: lookup.one(
+            lookup.find("bootstrapTotalMaxChars"),
+            defaults.bootstrap_total_max_chars,
+        ),
+        bootstrap_max_tokens: lookup.optional(lookup.find("bootstrapMaxTokens")),
+        bootstrap_total_max_tokens: lookup.optional(lookup.find("bootstrapTotalMaxTokens")),
+        truncation_warning: lookup.one(
+            lookup.find("bootstrapPromptTruncationWarning"),
+            Default::default(),
+        ),
+        context_limits: lookup.merged(lookup.find("contextLimits")),
+        startup_context: lookup.merged(lookup.find("startupContext")),
+        context_pruning: lookup.merged(lookup.find("contextPruning")),
+        compaction: lookup.merged(lookup.find("compaction")),
+        context_pin: lookup.one(lookup.find_in("context.pin", &context, "pin"), Vec::new()),
+        context_dynamic: lookup.one(
+            lookup.find_in("context.dynamic", &context, "dynamic"),
+            Vec::new(),
+        ),
+        context_inherit: lookup.one(
+            lookup.find_in("context.inherit", &context, "inherit"),
+            Vec::new(),
+        ),
+        additional_system_prompt: lookup.optional(lookup.find("additionalSystemPrompt")),
+        user_timezone: timezone(&lookup),
+        time_format: lookup.one(lookup.find("timeFormat"), Default::default()),
+        owner_allow_from: lookup
+            .one(lookup.shared(&commands, "ownerAllowFrom"), Vec::new())
+            .map(|ids: Vec<IdText>| {
+                ids.into_iter()
+                    .map(|id| id.0.trim().to_owned())
+                    .filter(|id| !id.is_empty())
+                    .collect()
+            }),
+        owner_display: lookup.one(lookup.shared(&commands, "ownerDisplay"), Default::default()),
+        owner_display_secret: lookup.optional(lookup.shared(&commands, "ownerDisplaySecret")),
+        heartbeat,
+        subagents: lookup.merged(lookup.find("subagents")),
+        delegation_mode: lookup.optional(lookup.find("subagents.delegationMode")),
+        group_chat: lookup.merged(lookup.find_in("groupChat", &messages, "groupChat")),
+        silent_reply: lookup.optional(lookup.find("silentReply")),
+        human_delay: lookup.merged(lookup.find("humanDelay")),
+        typing_mode: lookup.optional(lookup.find("typingMode")),
+        tts: lookup.merged(lookup.find_in("tts", &messages, "tts")),
+        reactions: reactions(&lookup),
+        global_tools: lookup.merged(lookup.shared(&top, "tools")),
+        tools: lookup.merged(own(&lookup, "tools")),
+        elevated: lookup.merged(lookup.find_in("tools.elevated", &tools, "elevated")),
+        elevated_default: lookup.one(lookup.find("elevatedDefault"), Default::default()),
+        sandbox: lookup.merged(lookup.find("sandbox")),
+        guard_policy: lookup.one(
+            lookup.find_in("guard.policy", &guard, "policy"),
+            Default::default(),
+        ),
+        limits: lookup.merged(lookup.find_in("limits", &top, "limits")),
+        runtime: lookup.optional(own(&lookup, "runtime")),
+        entries: Vec::new(),
+    };
+    view.entries = entries::entries(&lookup, &view);
+    view
+}
+
+/// A key that only agents have.
+fn own<'l>(lookup: &Lookup<'l>, key: &str) -> Found<'l> {
+    Found {
+        shared: None,
+        ..lookup.find(key)
+    }
+}
+
+fn is_default(lookup: &Lookup<'_>, id: &AgentId) -> Resolved<bool> {
+    let marked: Resolved<Option<bool>> = lookup.optional(own(lookup, "default"));
+    let value = lookup.loaded.default_agent() == *id;
+    let from = if marked.value == Some(true) && value {
+        marked.from
+    } else if value && lookup.loaded.config.agents.list.len() > 1 {
+        Provenance::Derived {
+            why: "the first agent of the list".to_owned(),
+        }
+    } else if value {
+        Provenance::Derived {
+            why: "the only agent".to_owned(),
+        }
+    } else {
+        Provenance::Derived {
+            why: format!("the default is `{}`", lookup.loaded.default_agent()),
+        }
+    };
+    Resolved { value, from }
+}
+
+/// Aliases of models: those for all agents, then the agent's own, which win.
+fn aliases(lookup: &Lookup<'_>) -> Resolved<Vec<ModelAlias>> {
+    let found = lookup.find("models");
+    let mut list: Vec<ModelAlias> = Vec::new();
+    let mut from = Provenance::Default;
+    for (node, path) in [found.shared, found.own].into_iter().flatten() {
+        for member in node.members() {
+            let alias = member
+                .value
+                .get("alias")
+                .and_then(Node::as_str)
+                .map(str::trim);
+            let Some(alias) = alias.filter(|alias| !alias.is_empty()) else {
+                continue;
+            };
+            list.retain(|known| known.alias != alias && known.model != member.key);
+            list.push(ModelAlias {
+                alias: alias.to_owned(),
+                model: member.key.clone(),
+            });
+            from = lookup.from(node, path.clone());
+        }
+    }
+    Resolved { value: list, from }
+}
+
+/// Parameters: for all, then the model's, then the agent's own; later ones win by key.
+fn params(lookup: &Lookup<'_>, model: Option<&str>) -> Resolved<OpenMap> {
+    let mut merged = OpenMap::new();
+    let mut from = Provenance::Default;
+    let all = lookup.find("params");
+    let models = lookup.find("models");
+    let of_model = |found: Option<(&Node, KeyPath)>| -> Option<(Node, KeyPath)> {
+        let (node, path) = found?;
+        let entry = node.get(model?)?.get("params")?;
+        Some((entry.clone(), path.key(model?).key("params")))
+    };
+    let layers = [
+        all.shared.map(|(node, path)| (node.clone(), path)),
+        of_model(models.shared),
+        of_model(models.own),
+        all.own.map(|(node, path)| (node.clone(), path)),
+    ];
+    for (node, path) in layers.into_iter().flatten() {
+        if let serde_json::Value::Object(map) = node.to_json()
+            && !map.is_empty()
+        {
+            overlay_json(&mut merged, &map);
+            from = lookup.from(&node, path);
+        }
+    }
+    Resolved {
+        value: merged,
+        from,
+    }
+}
+
+/// The agent's limits over those for all agents over those for all skills.
+fn skills_limits(lookup: &Lookup<'_>) -> Resolved<crate::model::SkillsLimits> {
+    let skills = KeyPath::root().key("skills");
+    let global = lookup.shared(&skills, "limits").shared;
+    let found = lookup.find("skillsLimits");
+    let mut merged: Option<(Node, Provenance)> = None;
+    for (node, path) in [global, found.shared, found.own].into_iter().flatten() {
+        let from = lookup.from(node, path);
+        merged = Some(match merged {
+            Some((mut under, _)) => {
+                super::lookup::overlay(&mut under, node);
+                (under, from)
+            }
+            None => (node.clone(), from),
+        });
+    }
+    match merged {
+        Some((node, from)) => Resolved {
+            value: node.read().unwrap_or_default(),
+            from,
+        },
+        None => Resolved {
+            value: Default::default(),
+            from: Provenance::Default,
+        },
+    }
+}
+
+fn timezone(lookup: &Lookup<'_>) -> Resolved<Option<String>> {
+    let set: Resolved<Option<String>> = lookup.optional(lookup.find("userTimezone"));
+    match (&set.value, &lookup.loaded.host.facts.time_zone) {
+        (Some(zone), _) if !zone.trim().is_empty() => set,
+        (_, Some(zone)) => Resolved {
+            value: Some(zone.clone()),
+            from: Provenance::Derived {
+                why: "the machine's time zone".to_owned(),
+            },
+        },
+        _ => Resolved {
+            value: None,
+            from: Provenance::Default,
+        },
+    }
+}
+
+fn reactions(lookup: &Lookup<'_>) -> Resolved<Vec<(String, crate::model::ReactionLevel)>> {
+    let mut levels = Vec::new();
+    let mut from = Provenance::Default;
+    for (name, channel) in &lookup.loaded.config.channels.by_name {
+        if let Some(level) = channel.reaction_level {
+            let path = KeyPath::root()
+                .key("channels")
+                .key(name)
+                .key("reactionLevel");
+            if let Some(node) = lookup.loaded.tree.at_path(&path) {
+                from = lookup.from(node, path);
+            }
+            levels.push((name.clone(), level));
+        }
+    }
+    Resolved {
+        value: levels,
+        from,
+    }
+}

@@ -1,0 +1,87 @@
+//! Whether an agent has heartbeats, and how often.
+
+use std::time::Duration;
+
+use chela_core::AgentId;
+
+use super::lookup::Lookup;
+use super::{Provenance, Resolved};
+use crate::load::Loaded;
+use crate::model::{BareUnit, Heartbeat};
+
+/// How often heartbeats come when they are configured without saying.
+const EVERY: Duration = Duration::from_secs(30 * 60);
+
+/// Heartbeats of one agent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeartbeatView {
+    /// `None`: this agent has none.
+    pub every: Option<Duration>,
+    /// The operator's own prompt, if there is one.
+    pub prompt: Option<String>,
+    /// All settings, put together.
+    pub settings: Heartbeat,
+}
+
+impl HeartbeatView {
+    pub fn is_on(&self) -> bool {
+        self.every.is_some()
+    }
+}
+
+/// Heartbeats are off unless configured. If any agent has a block of its own, only such agents
+/// have them; otherwise the block for all belongs to one owner: `heartbeat.agentId`, else
+/// `systemAgent.agentId`, else the default agent.
+pub fn resolve(lookup: &Lookup<'_>, id: &AgentId) -> Resolved<HeartbeatView> {
+    let loaded = lookup.loaded;
+    let found = lookup.find("heartbeat");
+    let (own, shared) = (found.own.is_some(), found.shared.is_some());
+    let settings: Resolved<Heartbeat> = lookup.merged(found);
+    let any_own = loaded
+        .config
+        .agents
+        .list
+        .iter()
+        .any(|entry| entry.heartbeat.is_some());
+    let concerned = if any_own {
+        own
+    } else {
+        shared && owner(loaded) == *id
+    };
+    let from = if concerned {
+        settings.from
+    } else if any_own {
+        Provenance::Derived {
+            why: "only agents with a `heartbeat` of their own have them".to_owned(),
+        }
+    } else if shared {
+        Provenance::Derived {
+            why: format!("they belong to the agent `{}`", owner(loaded)),
+        }
+    } else {
+        Provenance::Default
+    };
+    let settings = settings.value;
+    let every = match &settings.every {
+        Some(every) => every
+            .duration(BareUnit::Minutes)
+            .filter(|every| !every.is_zero()),
+        None => Some(EVERY),
+    };
+    let prompt = settings
+        .prompt
+        .clone()
+        .filter(|prompt| !prompt.trim().is_empty());
+    let value = HeartbeatView {
+        every: every.filter(|_| concerned),
+        prompt,
+        settings,
+    };
+    Resolved { value, from }
+}
+
+fn owner(loaded: &Loaded) -> AgentId {
+    let named = loaded.config.agents.defaults.heartbeat.agent_id.as_deref();
+    let named = named.or(loaded.config.system_agent.agent_id.as_deref());
+    named.map_or_else(|| loaded.default_agent(), AgentId::normalize)
+}

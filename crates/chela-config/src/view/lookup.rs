@@ -1,0 +1,127 @@
+//! Finding a value: the agent's own, the one for all agents, or the default.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{Provenance, Resolved};
+use crate::key_path::KeyPath;
+use crate::load::Loaded;
+use crate::node::{Kind, Node};
+
+/// Looks values up for one agent.
+pub struct Lookup<'l> {
+    pub loaded: &'l Loaded,
+    /// The agent's entry in the roster.
+    pub entry: Option<KeyPath>,
+    pub defaults: KeyPath,
+}
+
+/// What was found for a key: up to two layers.
+pub struct Found<'l> {
+    pub own: Option<(&'l Node, KeyPath)>,
+    pub shared: Option<(&'l Node, KeyPath)>,
+}
+
+impl<'l> Lookup<'l> {
+    /// A key that stands under the agent and under `agents.defaults`.
+    pub fn find(&self, key: &str) -> Found<'l> {
+        self.find_in(key, &self.defaults, key)
+    }
+
+    /// A key of the agent whose counterpart for all agents stands elsewhere.
+    pub fn find_in(&self, own_key: &str, home: &KeyPath, shared_key: &str) -> Found<'l> {
+        Found {
+            own: self
+                .entry
+                .as_ref()
+                .and_then(|entry| self.at(entry, own_key)),
+            shared: self.at(home, shared_key),
+        }
+    }
+
+    /// A key that only exists for all agents.
+    pub fn shared(&self, home: &KeyPath, key: &str) -> Found<'l> {
+        Found {
+            own: None,
+            shared: self.at(home, key),
+        }
+    }
+
+    fn at(&self, home: &KeyPath, key: &str) -> Option<(&'l Node, KeyPath)> {
+        let path = key.split('.').fold(home.clone(), |path, key| path.key(key));
+        let node = self.loaded.tree.at_path(&path)?;
+        (node.kind != Kind::Null).then_some((node, path))
+    }
+
+    /// The winning layer alone, or `default`.
+    pub fn one<T: DeserializeOwned>(&self, found: Found<'l>, default: T) -> Resolved<T> {
+        let winner = found.own.or(found.shared);
+        match winner.and_then(|(node, path)| Some((node.read().ok()?, self.from(node, path)))) {
+            Some((value, from)) => Resolved { value, from },
+            None => Resolved {
+                value: default,
+                from: Provenance::Default,
+            },
+        }
+    }
+
+    /// The same for a key that need not have a value.
+    pub fn optional<T: DeserializeOwned>(&self, found: Found<'l>) -> Resolved<Option<T>> {
+        self.one(found, None)
+    }
+
+    /// Both layers merged, key by key; the agent's wins. Keys set in neither have their defaults.
+    pub fn merged<T: DeserializeOwned + Default>(&self, found: Found<'l>) -> Resolved<T> {
+        match (found.shared, found.own) {
+            (Some((shared, _)), Some((own, path))) => {
+                let mut node = shared.clone();
+                overlay(&mut node, own);
+                Resolved {
+                    value: node.read().unwrap_or_default(),
+                    from: self.from(own, path),
+                }
+            }
+            (shared, own) => self.one(Found { own, shared }, T::default()),
+        }
+    }
+
+    pub fn from(&self, node: &Node, path: KeyPath) -> Provenance {
+        let place = self.loaded.place(node.at);
+        let own = self
+            .entry
+            .as_ref()
+            .is_some_and(|entry| path.starts_with(entry));
+        // People know the key as they wrote it.
+        let path = crate::migrate::written_at(&self.loaded.moves, &path)
+            .map_or(path, |(written, _)| written);
+        if own {
+            Provenance::Agent { path, place }
+        } else {
+            Provenance::Defaults { path, place }
+        }
+    }
+}
+
+/// Lays one value over another: objects key by key, anything else whole.
+pub fn overlay(under: &mut Node, over: &Node) {
+    let (Kind::Object(members), Kind::Object(more)) = (&mut under.kind, &over.kind) else {
+        *under = over.clone();
+        return;
+    };
+    for member in more.iter().filter(|member| member.value.kind != Kind::Null) {
+        match members.iter_mut().find(|known| known.key == member.key) {
+            Some(known) => overlay(&mut known.value, &member.value),
+            None => members.push(member.clone()),
+        }
+    }
+}
+
+/// Lays one JSON object over another, key by key.
+pub fn overlay_json(
+    under: &mut serde_json::Map<String, Value>,
+    over: &serde_json::Map<String, Value>,
+) {
+    for (key, value) in over {
+        under.insert(key.clone(), value.clone());
+    }
+}

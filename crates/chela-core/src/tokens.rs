@@ -35,6 +35,35 @@ pub fn count_at_most(text: &str, limit: usize) -> Option<usize> {
     (count <= limit).then_some(count)
 }
 
+/// Length in bytes of a prefix of `text` with at most `limit` tokens, ending between characters:
+/// the longest one, or little less than it where the text ends inside a very long word.
+pub fn prefix_within(text: &str, limit: usize) -> usize {
+    /// How many bytes of a long word are looked at for each token that may still come.
+    const BYTES_PER_TOKEN: usize = 16;
+    let mut merger = Merger::default();
+    let mut left = limit;
+    let mut end = 0;
+    for piece in Pieces::new(text) {
+        let reach = piece.floor_char_boundary(left.saturating_mul(BYTES_PER_TOKEN));
+        if reach == piece.len()
+            && let Some(rest) = left.checked_sub(piece_count(&mut merger, piece))
+        {
+            left = rest;
+            end += piece.len();
+            continue;
+        }
+        let ends = merger.ends(&piece.as_bytes()[..reach]);
+        let within = left.checked_sub(1).and_then(|last| ends.get(last));
+        end += piece.floor_char_boundary(within.copied().unwrap_or(reach));
+        break;
+    }
+    // The words at the seam may fall apart differently without what followed them.
+    while count_at_most(&text[..end], limit).is_none() {
+        end = text.floor_char_boundary(end - 1 - end / 64);
+    }
+    end
+}
+
 /// The tokens of `text`.
 pub fn encode(text: &str) -> Vec<u32> {
     let mut merger = Merger::default();

@@ -49,6 +49,11 @@ fn main() {
     let stats = measure(|| paths.iter().filter(|path| path.metadata().is_ok()).count());
     let warm = measure(|| workspace.load(&request).files.len());
     let cold = measure(|| open(temp.path()).load(&request).files.len());
+    let giant = temp.path().join("AGENTS.md");
+    std::fs::write(&giant, "- A rule that is followed.\n".repeat(2_000_000)).unwrap();
+    let started = Instant::now();
+    open(temp.path()).load(&request);
+    let huge = started.elapsed();
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "stat of 9 files          {stats:>10.1?}");
     let _ = writeln!(
@@ -56,6 +61,7 @@ fn main() {
         "load 9 files, warm       {warm:>10.1?}  (target: 100 µs)"
     );
     let _ = writeln!(out, "load 9 files, cold       {cold:>10.1?}");
+    let _ = writeln!(out, "the same, one of 54 MB   {huge:>10.1?}");
 }
 
 /// The median time of one run.

@@ -13,7 +13,7 @@ use crate::context_file::ContextFile;
 use crate::core_file::{CoreFile, file_name};
 use crate::decode::trim_blank_lines;
 use crate::load::SessionScope;
-use crate::markdown::kept_blocks;
+use crate::pins::{are_kept, pinned_text};
 use crate::report::{ExtensionAction, ExtensionChange, FileStatus};
 
 /// Files one extension may add.
@@ -48,6 +48,7 @@ pub(crate) fn apply(
     extension: &dyn BootstrapExtension,
     files: Vec<Touched>,
     context: &BootstrapContext<'_>,
+    pinned_headings: &[String],
 ) -> Vec<Touched> {
     let is_present = |touched: &&Touched| touched.file.status.is_in_prompt();
     let mut offered: Vec<_> = files
@@ -71,7 +72,14 @@ pub(crate) fn apply(
         .map(|mut touched| {
             if touched.file.status.is_in_prompt() {
                 let answer = take(&mut offered, &touched.file.path);
-                let action = settle(&mut touched.file, answer, id);
+                let action = settle(
+                    &mut touched.file,
+                    answer,
+                    &Contributor {
+                        id,
+                        pinned_headings,
+                    },
+                );
                 touched
                     .changes
                     .extend(action.map(|action| change(id, action)));
@@ -120,19 +128,26 @@ fn take(offered: &mut Vec<ContextFile>, path: &Path) -> Option<ContextFile> {
     taken
 }
 
+struct Contributor<'a> {
+    id: &'a str,
+    /// What it may not take out, besides what `<!-- keep -->` holds.
+    pinned_headings: &'a [String],
+}
+
 /// Brings a file to what the extension made of it, as far as that is allowed.
 fn settle(
     file: &mut ContextFile,
     answer: Option<ContextFile>,
-    id: &str,
+    by: &Contributor<'_>,
 ) -> Option<ExtensionAction> {
     let Some(answer) = answer else {
-        return Some(if kept_blocks(&file.content).next().is_some() {
-            ExtensionAction::Refused
-        } else {
-            file.status = FileStatus::RemovedByExtension { id: id.to_owned() };
-            ExtensionAction::Removed
-        });
+        if !pinned_text(&file.content, by.pinned_headings).is_empty() {
+            return Some(ExtensionAction::Refused);
+        }
+        file.status = FileStatus::RemovedByExtension {
+            id: by.id.to_owned(),
+        };
+        return Some(ExtensionAction::Removed);
     };
     file.audience = file.audience.min(answer.audience);
     file.zone = file.zone.max(answer.zone);
@@ -140,11 +155,17 @@ fn settle(
         return None;
     }
     let content = clean(&answer.content);
-    if kept_blocks(&file.content).any(|block| !content.contains(block)) {
+    if !are_kept(&file.content, &content, by.pinned_headings) {
         return Some(ExtensionAction::Refused);
     }
+    if content.is_empty() {
+        file.status = FileStatus::RemovedByExtension {
+            id: by.id.to_owned(),
+        };
+        return Some(ExtensionAction::Removed);
+    }
     file.origin = Origin::Plugin {
-        id: id.to_owned(),
+        id: by.id.to_owned(),
         hash: ContentHash::of(&*content),
     };
     file.trust = file.trust.join(Trust::Plugin);

@@ -19,6 +19,7 @@ mod load;
 mod location;
 mod markdown;
 mod notice;
+mod pins;
 mod read;
 mod record;
 mod report;

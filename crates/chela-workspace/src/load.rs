@@ -140,7 +140,7 @@ fn draft(
         Err(status) => return Some(candidate.into_draft(status)),
     };
     let has_something = match candidate.core {
-        Some(CoreFile::Heartbeat) => source.has_heartbeat_work,
+        Some(CoreFile::Heartbeat) => source.has_heartbeat_work(),
         _ => source.has_text,
     };
     let status = if has_something {
@@ -204,7 +204,8 @@ fn extend(workspace: &Workspace, request: &LoadRequest<'_>, mut drafts: Vec<Draf
     }
     for extension in request.extensions {
         let touched = drafts.iter().map(|draft| draft.touched.clone()).collect();
-        let mut touched = extension::apply(*extension, touched, &context).into_iter();
+        let mut touched =
+            extension::apply(*extension, touched, &context, &request.settings.pins).into_iter();
         for (draft, after) in drafts.iter_mut().zip(touched.by_ref()) {
             if after.file.content != draft.touched.file.content {
                 draft.source = None;

@@ -62,19 +62,9 @@ fn without_comments(text: &str) -> String {
     kept + rest
 }
 
-/// The contents of the blocks between `<!-- keep -->` and `<!-- /keep -->`, markers left out.
-pub(crate) fn kept_blocks(text: &str) -> impl Iterator<Item = &str> {
-    text.split("<!-- keep -->").skip(1).map(|rest| {
-        let block = rest
-            .split_once("<!-- /keep -->")
-            .map_or(rest, |(block, _)| block);
-        block.trim()
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{heartbeat_has_work, kept_blocks, strip_front_matter};
+    use super::{heartbeat_has_work, strip_front_matter};
 
     #[test]
     fn front_matter_goes_and_rules_stay() {
@@ -117,11 +107,5 @@ mod tests {
         ] {
             assert!(heartbeat_has_work(busy), "{busy:?}");
         }
-    }
-
-    #[test]
-    fn kept_blocks_are_found() {
-        let text = "a <!-- keep -->\nb\n<!-- /keep --> c <!-- keep -->d";
-        assert_eq!(kept_blocks(text).collect::<Vec<_>>(), ["b", "d"]);
     }
 }

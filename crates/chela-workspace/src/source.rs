@@ -29,7 +29,7 @@ pub(crate) struct Source {
     pub(crate) raw_chars: usize,
     pub(crate) remarks: Vec<Remark>,
     pub(crate) has_text: bool,
-    pub(crate) has_heartbeat_work: bool,
+    has_heartbeat_work: OnceLock<bool>,
     text: Mutex<Option<Arc<str>>>,
     cuts: Mutex<Vec<(CutKey, Arc<Shortened>)>>,
 }
@@ -94,7 +94,7 @@ impl Source {
             raw_chars: decoded.raw_chars,
             remarks: decoded.remarks,
             has_text: !decoded.text.is_empty(),
-            has_heartbeat_work: heartbeat_has_work(&decoded.text),
+            has_heartbeat_work: OnceLock::new(),
             text: Mutex::new(Some(decoded.text.into())),
             cuts: Mutex::default(),
         })
@@ -111,6 +111,13 @@ impl Source {
         };
         *lock(&self.text) = Some(Arc::clone(&text));
         text
+    }
+
+    /// Whether it asks for anything, read as a HEARTBEAT.md.
+    pub(crate) fn has_heartbeat_work(&self) -> bool {
+        *self
+            .has_heartbeat_work
+            .get_or_init(|| heartbeat_has_work(&self.text()))
     }
 
     /// Frees a long text once the load that needed it is done.

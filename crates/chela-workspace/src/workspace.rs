@@ -82,7 +82,7 @@ impl Workspace {
             return HeartbeatTasks::NoFile;
         };
         match self.sources.get(&located, self.clock.now()) {
-            Ok(source) if source.has_heartbeat_work => HeartbeatTasks::Some,
+            Ok(source) if source.has_heartbeat_work() => HeartbeatTasks::Some,
             Ok(_) => HeartbeatTasks::None,
             Err(_) => HeartbeatTasks::NoFile,
         }

@@ -94,6 +94,7 @@ fn what_the_owner_pinned_stays() {
         "remover",
         |files: &mut Vec<ContextFile>, _: &BootstrapContext<'_>| {
             files.retain(|file| file.name != "AGENTS.md" && file.name != "TOOLS.md");
+            files[1].content = " \n".into();
         },
     );
     let loaded = load_with(&home, &Plain::default(), &[&remover]);
@@ -102,12 +103,13 @@ fn what_the_owner_pinned_stays() {
         actions(&loaded, "AGENTS.md"),
         [("remover".into(), ExtensionAction::Refused)]
     );
-    assert_eq!(
-        status(&loaded, "TOOLS.md"),
-        &FileStatus::RemovedByExtension {
-            id: "remover".into()
-        }
-    );
+    for name in ["TOOLS.md", "IDENTITY.md"] {
+        let id = "remover".into();
+        assert_eq!(
+            status(&loaded, name),
+            &FileStatus::RemovedByExtension { id }
+        );
+    }
 
     let rewriter = Extension(
         "rewriter",

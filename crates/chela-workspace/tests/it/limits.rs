@@ -110,25 +110,43 @@ fn size(text: &str, limit: Limit) -> usize {
     }
 }
 
-/// Markdown with headings, fences, long lines, wide characters and one pin.
+/// Markdown with headings, fences, long lines, wide characters and perhaps a pin.
 fn markdown() -> impl Strategy<Value = (String, Option<String>)> {
-    let block = prop_oneof![
-        "[a-zé日😀 ]{0,120}\n",
-        "#{1,3} [A-Z][a-z]{0,12}\n",
-        "```rs\n([a-z{}; ]{0,40}\n){0,8}```\n",
-        "(- [a-z ]{0,30}\n){1,10}",
-    ];
-    let blocks = prop::collection::vec(block, 0..60);
-    let pin = prop::option::of(("[a-z]{1,40}", any::<prop::sample::Index>()));
-    (blocks, pin).prop_map(|(mut blocks, pin)| {
-        let pinned = pin.map(|(word, at)| {
-            let pinned = format!("pinned {word} pinned");
+    let blocks = prop::collection::vec((0..4u8, 0..60usize), 0..60);
+    let pin = prop::option::of((0..40usize, any::<prop::sample::Index>()));
+    (blocks, pin).prop_map(|(blocks, pin)| {
+        let mut blocks: Vec<_> = blocks
+            .into_iter()
+            .map(|(kind, size)| block(kind, size))
+            .collect();
+        let pinned = pin.map(|(size, at)| {
+            let pinned = format!("pinned {} pinned", "p".repeat(size));
             let at = at.index(blocks.len() + 1);
             blocks.insert(at, format!("<!-- keep -->\n{pinned}\n<!-- /keep -->\n"));
             pinned
         });
         (blocks.concat(), pinned)
     })
+}
+
+/// In characters, or in about as many tokens.
+fn limit(chars: std::ops::Range<usize>) -> impl Strategy<Value = Limit> {
+    (chars, any::<bool>()).prop_map(|(chars, in_tokens)| {
+        if in_tokens {
+            Limit::Tokens(chars / 3)
+        } else {
+            Limit::Chars(chars)
+        }
+    })
+}
+
+fn block(kind: u8, size: usize) -> String {
+    match kind {
+        0 => format!("{}\n", "aé 日😀".repeat(size)),
+        1 => format!("{} Heading {size}\n", "#".repeat(1 + size % 3)),
+        2 => format!("```rs\n{}```\n", "fn f() {}\n".repeat(size / 6)),
+        _ => "- a point\n".repeat(size / 6),
+    }
 }
 
 proptest! {
@@ -139,8 +157,8 @@ proptest! {
     #[test]
     fn the_promises_hold(
         texts in prop::collection::vec(markdown(), 5),
-        per_file in 700usize..4_000,
-        total in 3_500usize..9_000,
+        per_file in limit(700..4_000),
+        total in limit(3_500..9_000),
     ) {
         let names_of = ["AGENTS.md", "SOUL.md", "USER.md", "TOOLS.md", "MEMORY.md"];
         let home = Home::with(&[("IDENTITY.md", "me")]);
@@ -148,20 +166,20 @@ proptest! {
             home.write(name, text);
         }
         let load = || home.load(|plain| {
-            plain.settings.per_file = Limit::Chars(per_file);
-            plain.settings.total = Limit::Chars(total);
+            plain.settings.per_file = per_file;
+            plain.settings.total = total;
         });
         let loaded = load();
         let mut sum = 0;
         for file in &loaded.files {
-            let chars = file.content.chars().count();
-            prop_assert_eq!(chars, file.injected_chars);
-            prop_assert!(chars <= per_file, "{}: {} > {}", file.name, chars, per_file);
-            sum += chars;
+            prop_assert_eq!(file.content.chars().count(), file.injected_chars);
+            let own = size(&file.content, per_file);
+            prop_assert!(own <= amount(per_file), "{}: {} > {:?}", file.name, own, per_file);
+            sum += size(&file.content, total);
             let fences = file.content.lines().filter(|line| line.starts_with("```")).count();
             prop_assert_eq!(fences % 2, 0, "open fence in\n{}", file.content);
         }
-        prop_assert!(sum <= total, "{} > {}", sum, total);
+        prop_assert!(sum <= amount(total), "{} > {:?}", sum, total);
         for (name, (_, pinned)) in names_of.iter().zip(&texts) {
             if let Some(pinned) = pinned {
                 let kept = loaded.files.iter().any(|f| f.name == *name && f.content.contains(pinned));

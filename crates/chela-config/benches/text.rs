@@ -10,6 +10,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use chela_config::sources::{gather, gather_text};
+use chela_config::store::ConfigStore;
 use chela_config::text;
 use chela_config::text::edit::{merge_patch, replace_all, set, unset};
 use chela_config::{FileId, KeyPath};
@@ -36,6 +37,11 @@ fn main() {
     report("gather from disk", || gather(&host).root.members().len());
     report("gather from text", || {
         gather_text(&host, &source).root.members().len()
+    });
+    let store = ConfigStore::new(&host);
+    let good = gather(&host);
+    report("remember it, unchanged", || {
+        store.remember_good(&good).is_none()
     });
     report("set a deep value", || {
         set(&source, &deep, &json!(7)).unwrap().len()

@@ -6,13 +6,15 @@
 use std::path::PathBuf;
 
 use chela_core::{ContentHash, Host};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::{ConfigStore, StoreError, write};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::key_path::KeyPath;
+use crate::node::FileId;
 use crate::sources::{self, Gathered, MainFile, read_text};
+use crate::text;
 
 /// A config that was good once.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,10 +27,11 @@ pub struct LastGood {
     source: String,
 }
 
-#[derive(Serialize, Deserialize)]
+/// The file: a note for people, what the copy is of, and the copy.
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Kept {
-    note: String,
+    note: &'static str,
     config_file: PathBuf,
     saved_at: u64,
     hash: ContentHash,
@@ -51,8 +54,9 @@ impl ConfigStore {
         self.host.state_dir().join("state").join("last-good.json")
     }
 
-    /// Keeps a config that was read from the config file without errors. Writes only if it differs from the one kept.
-    /// Failing to keep it is worth a warning, not an error: the config itself is fine.
+    /// Keeps a config that was read from the config file without errors. Writes only if it
+    /// differs from the one kept. Failing to keep it is worth a warning, not an error: the config
+    /// itself is fine.
     pub fn remember_good(&self, gathered: &Gathered) -> Option<Diagnostic> {
         let own = gathered
             .files
@@ -63,17 +67,12 @@ impl ConfigStore {
         }
         let config = gathered.unsubstituted();
         let hash = ContentHash::of(config.to_string());
-        let config_file = self.path();
-        if let Some(kept) = self.read_kept()
-            && kept.1.hash == hash
-            && kept.1.config_file == config_file
-        {
+        if self.last_good().is_some_and(|kept| kept.hash == hash) {
             return None;
         }
         let kept = Kept {
-            note: "The last config Chela could use. Written by Chela; edits here are lost."
-                .to_owned(),
-            config_file,
+            note: "The last config Chela could use. Written by Chela; edits here are lost.",
+            config_file: self.path(),
             saved_at: self.host.unix_time(),
             hash,
             config,
@@ -95,21 +94,20 @@ impl ConfigStore {
 
     /// The last config that was good, if one was kept for this config file and is intact.
     pub fn last_good(&self) -> Option<LastGood> {
-        let (source, kept) = self.read_kept()?;
-        let intact = kept.config_file == self.path()
-            && kept.hash == ContentHash::of(kept.config.to_string());
-        intact.then(|| LastGood {
-            path: self.last_good_path(),
-            saved_at: kept.saved_at,
-            hash: kept.hash,
+        let path = self.last_good_path();
+        let source = read_text(&path).ok()?;
+        // Read by our own reader: it gives back every number exactly, so that the hash holds.
+        let kept = text::parse(&source, FileId(0)).root?.to_json();
+        let hash = ContentHash::of(kept.get(CONFIG)?.to_string());
+        let intact = kept.get("hash")?.as_str() == Some(hash.to_string().as_str());
+        let ours = kept.get("configFile")?.as_str()? == self.path().to_string_lossy();
+        let saved_at = kept.get("savedAt")?.as_u64()?;
+        (intact && ours).then_some(LastGood {
+            path,
+            saved_at,
+            hash,
             source,
         })
-    }
-
-    fn read_kept(&self) -> Option<(String, Kept)> {
-        let source = read_text(&self.last_good_path()).ok()?;
-        let kept = serde_json::from_str(&source).ok()?;
-        Some((source, kept))
     }
 
     fn write_kept(&self, path: &std::path::Path, kept: &Kept) -> Result<(), StoreError> {

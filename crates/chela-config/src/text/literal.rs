@@ -193,7 +193,10 @@ pub fn number(text: &str, at: usize) -> Result<Number, LiteralError> {
         );
     }
     let signed = text.strip_prefix('+').unwrap_or(text);
-    if let Ok(whole) = signed.parse::<i64>() {
+    // Minus zero is no whole number: as one, it would lose its sign.
+    if let Ok(whole) = signed.parse::<i64>()
+        && !(negative && whole == 0)
+    {
         return Ok(whole.into());
     }
     if let Ok(whole) = signed.parse::<u64>() {

@@ -18,7 +18,7 @@ pub enum Duplicates {
     Keep,
 }
 
-/// More problems than this help nobody.
+/// More warnings or errors than this help nobody.
 const MAX_PROBLEMS: usize = 20;
 
 #[derive(Debug)]
@@ -369,7 +369,7 @@ impl<'s> Parser<'s> {
                 self.line_of(first.key_at.start as usize),
                 self.line_of(again.key_at.start as usize),
             );
-            if self.problems.len() < MAX_PROBLEMS {
+            if self.has_room_for(Severity::Warning) {
                 self.problems.push(SyntaxProblem {
                     severity: Severity::Warning,
                     at: again.key_at.start as usize,
@@ -425,7 +425,7 @@ impl<'s> Parser<'s> {
             let (low, high) = (earlier.at.min(at), earlier.at.max(at));
             earlier.severity == Severity::Error && !self.text[low..high].contains('\n')
         });
-        if !echo && self.problems.len() < MAX_PROBLEMS {
+        if !echo && self.has_room_for(Severity::Error) {
             self.problems.push(SyntaxProblem {
                 severity: Severity::Error,
                 at,
@@ -433,6 +433,15 @@ impl<'s> Parser<'s> {
                 hint: hint.map(str::to_owned),
             });
         }
+    }
+
+    /// Counted apart, so that many warnings cannot crowd out an error.
+    fn has_room_for(&self, severity: Severity) -> bool {
+        let known = self
+            .problems
+            .iter()
+            .filter(|problem| problem.severity == severity);
+        known.count() < MAX_PROBLEMS
     }
 
     fn peek(&self) -> Option<char> {

@@ -16,11 +16,22 @@ fn value(source: &str) -> Value {
 fn complaints(source: &str) -> String {
     let lines = LineIndex::new(source);
     let parsed = text::parse(source, FileId(0));
-    let failed = parsed.problems.iter().any(|problem| problem.severity == Severity::Error);
-    assert_eq!(parsed.root.is_none(), failed, "an error and a value exclude each other: {source}");
+    let failed = parsed
+        .problems
+        .iter()
+        .any(|problem| problem.severity == Severity::Error);
+    assert_eq!(
+        parsed.root.is_none(),
+        failed,
+        "an error and a value exclude each other: {source}"
+    );
     let listed = parsed.problems.iter().map(|problem| {
         let (line, column) = lines.position(source, problem.at);
-        let hint = problem.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        let hint = problem
+            .hint
+            .as_ref()
+            .map(|hint| format!(" ({hint})"))
+            .unwrap_or_default();
         format!("{line}:{column}: {}{hint}", problem.message)
     });
     listed.collect::<Vec<_>>().join("\n")
@@ -50,7 +61,10 @@ fn places_point_at_keys_and_values() {
     let cut = |at: chela_config::At| &source[at.start as usize..at.end as usize];
     assert_eq!(cut(agents.key_at), "agents");
     assert_eq!(cut(agents.value.at), "{ list: [1, \"two\"] }");
-    assert_eq!(cut(agents.value.get("list").unwrap().items()[1].at), "\"two\"");
+    assert_eq!(
+        cut(agents.value.get("list").unwrap().items()[1].at),
+        "\"two\""
+    );
     assert_eq!(agents.value.at.file, FileId(3));
 }
 
@@ -96,8 +110,15 @@ fn mistakes_are_explained() {
     let report: Vec<_> = cases
         .iter()
         .map(|source| {
-            let shown = source.escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\"");
-            format!("{shown}\n    {}", complaints(source).replace('\n', "\n    "))
+            let shown = source
+                .escape_debug()
+                .to_string()
+                .replace("\\'", "'")
+                .replace("\\\"", "\"");
+            format!(
+                "{shown}\n    {}",
+                complaints(source).replace('\n', "\n    ")
+            )
         })
         .collect();
     insta::assert_snapshot!(report.join("\n"));
@@ -116,7 +137,10 @@ fn messages_never_repeat_values() {
         "s3cr3t",
     ] {
         let said = complaints(source);
-        assert!(!said.is_empty() && !said.contains("s3cr3t"), "{source}: {said}");
+        assert!(
+            !said.is_empty() && !said.contains("s3cr3t"),
+            "{source}: {said}"
+        );
     }
 }
 
@@ -137,13 +161,27 @@ fn the_last_of_two_equal_keys_counts_and_both_lines_are_named() {
 }
 
 #[test]
+fn many_warnings_do_not_crowd_out_an_error() {
+    let many: String = (0..60).map(|n| format!("k{}: {n}, ", n % 30)).collect();
+    for broken in ["x: oops }", "x: }", "x: 1"] {
+        let source = format!("{{ o: {{ {many} }},\n {broken}");
+        assert!(text::parse(&source, FileId(0)).root.is_none(), "{broken}");
+        assert_eq!(complaints(&source).lines().count(), 21, "{broken}");
+    }
+}
+
+#[test]
 fn a_file_cut_off_anywhere_is_read_or_explained() {
     value(COMMENTED);
     for end in (0..COMMENTED.len()).filter(|end| COMMENTED.is_char_boundary(*end)) {
         let source = &COMMENTED[..end];
         let parsed = text::parse(source, FileId(0));
         match parsed.root {
-            Some(root) => assert_eq!(root.to_json(), value(COMMENTED), "only the end comment may miss"),
+            Some(root) => assert_eq!(
+                root.to_json(),
+                value(COMMENTED),
+                "only the end comment may miss"
+            ),
             None => {
                 let problem = &parsed.problems[0];
                 assert!(problem.at <= source.len() && !problem.message.is_empty());
@@ -159,7 +197,11 @@ fn depth_is_bounded_and_deep_input_is_cheap() {
         let said = complaints(&source);
         assert!(!said.is_empty() && said.len() < 400, "{open}: {said}");
     }
-    let fits = format!("{}{}", "[".repeat(text::MAX_DEPTH), "]".repeat(text::MAX_DEPTH));
+    let fits = format!(
+        "{}{}",
+        "[".repeat(text::MAX_DEPTH),
+        "]".repeat(text::MAX_DEPTH)
+    );
     assert_eq!(complaints(&fits), "");
     assert!(complaints(&format!("[{fits}]")).contains("nested more than 128 levels"));
 }
@@ -167,7 +209,10 @@ fn depth_is_bounded_and_deep_input_is_cheap() {
 #[test]
 fn size_is_bounded_and_long_strings_are_fine() {
     let long = "x".repeat(4 << 20);
-    assert_eq!(value(&format!("{{ a: \"{long}\" }}"))["a"], Value::String(long));
+    assert_eq!(
+        value(&format!("{{ a: \"{long}\" }}"))["a"],
+        Value::String(long)
+    );
     let huge = " ".repeat(text::MAX_BYTES + 1);
     assert!(complaints(&huge).contains("16 MiB"));
     let flags = "{a:1".repeat(3) + &",".repeat(100_000);

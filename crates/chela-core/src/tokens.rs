@@ -22,12 +22,14 @@ pub fn count(text: &str) -> usize {
 /// The number of tokens in `text`, or `None` when there are more than `limit`. Reads no further
 /// than it must to know.
 pub fn count_at_most(text: &str, limit: usize) -> Option<usize> {
+    if text.len().div_ceil(LONGEST) > limit {
+        return None;
+    }
     let mut merger = Merger::default();
     let mut count = 0;
     for piece in Pieces::new(text) {
         // No token is longer than `LONGEST`: a piece may be too much before it is merged.
-        let fewest = piece.len().div_ceil(LONGEST);
-        if count + fewest > limit {
+        if count + piece.len().div_ceil(LONGEST) > limit {
             return None;
         }
         count += piece_count(&mut merger, piece);
@@ -43,6 +45,7 @@ pub fn prefix_within(text: &str, limit: usize) -> usize {
     let mut merger = Merger::default();
     let mut left = limit;
     let mut end = 0;
+    let text = &text[..text.floor_char_boundary(limit.saturating_mul(LONGEST))];
     for piece in Pieces::new(text) {
         let reach = piece.floor_char_boundary(left.saturating_mul(BYTES_PER_TOKEN));
         if reach == piece.len()

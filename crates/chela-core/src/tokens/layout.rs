@@ -1,23 +1,30 @@
 //! Where a token lies in the look-up table. Shared with the build script, which fills the table.
 
+#![allow(dead_code, reason = "the build script writes what the program reads")]
+
 /// Number of slots: a power of two, more than twice the vocabulary, so that a search ends soon.
 pub const SLOTS: usize = 1 << SLOT_BITS;
 pub const EMPTY: u32 = u32::MAX;
+
+/// Tokens of two bytes have a table of their own: merging begins with them.
+pub const PAIRS: usize = 1 << 16;
 
 const SLOT_BITS: u32 = 19;
 /// 262,144 ranks fit; the vocabulary has fewer than 200,000, so no slot in use looks empty.
 const RANK_BITS: u32 = 18;
 const RANK_MASK: u32 = (1 << RANK_BITS) - 1;
 
+pub fn pair(first: u8, second: u8) -> usize {
+    usize::from(first) << 8 | usize::from(second)
+}
+
 /// A slot holds a rank and, in the bits left over, a mark that tells most other tokens apart
 /// without looking at their bytes.
-#[allow(dead_code, reason = "the program only reads slots")]
 pub fn slot(mark: u32, rank: u32) -> u32 {
     (mark << RANK_BITS) | (rank & RANK_MASK)
 }
 
 /// The mark and the rank in a slot.
-#[allow(dead_code, reason = "the build script only writes slots")]
 pub fn read_slot(slot: u32) -> (u32, u32) {
     (slot >> RANK_BITS, slot & RANK_MASK)
 }

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::vocabulary::rank;
+use super::vocabulary::{NONE, pair_rank, rank};
 
 /// Up to this length looking over all pairs is faster than keeping them in order.
 const SHORT: usize = 96;
@@ -20,12 +20,12 @@ pub struct Merger {
     ends: Vec<usize>,
 }
 
-/// A part of a piece during the merge of a short one.
+/// A part of a short piece.
 #[derive(Debug, Clone, Copy)]
 struct Part {
-    start: usize,
-    /// Rank of this part together with the next one.
-    joined: Option<u32>,
+    start: u32,
+    /// Rank of this part together with the next one, or [`NONE`].
+    joined: u32,
 }
 
 impl Merger {
@@ -45,39 +45,49 @@ impl Merger {
 
     fn merge_short(&mut self, piece: &[u8]) {
         let parts = &mut self.parts;
+        let joined = |from: u32, to: usize| rank(&piece[index(from)..to]).unwrap_or(NONE);
+        let start_of =
+            |parts: &[Part], at: usize| parts.get(at).map_or(piece.len(), |part| index(part.start));
+        let pairs = piece.windows(2).map(|pair| pair_rank(pair[0], pair[1]));
         parts.clear();
-        let joined = |from: usize, to: usize| piece.get(from..to).and_then(rank);
-        parts.extend((0..piece.len()).map(|at| Part {
-            start: at,
-            joined: joined(at, at + 2),
+        parts.extend(
+            (0..)
+                .zip(pairs)
+                .map(|(start, joined)| Part { start, joined }),
+        );
+        // The last byte has no next one.
+        parts.extend((0..).take(piece.len()).last().map(|start| Part {
+            start,
+            joined: NONE,
         }));
-        let start_of = |parts: &[Part], at: usize| parts.get(at).map_or(piece.len(), |p| p.start);
 
-        while let Some((at, _)) = lowest(parts) {
-            // The part after next stands at `at + 2`, and its end where the one after it starts.
-            let next_end = start_of(parts, at + 3);
-            parts[at].joined = match parts.get(at + 2) {
-                Some(_) => joined(parts[at].start, next_end),
-                None => None,
-            };
+        while let Some(at) = lowest(parts) {
+            let end = start_of(parts, at + 2);
             if at > 0 {
-                parts[at - 1].joined = joined(parts[at - 1].start, start_of(parts, at + 2));
+                parts[at - 1].joined = joined(parts[at - 1].start, end);
             }
+            let next_end = start_of(parts, at + 3);
+            parts[at].joined = if end < piece.len() {
+                joined(parts[at].start, next_end)
+            } else {
+                NONE
+            };
             parts.remove(at + 1);
         }
         self.ends
-            .extend(parts.iter().skip(1).map(|part| part.start));
+            .extend(parts.iter().skip(1).map(|part| index(part.start)));
         self.ends.push(piece.len());
     }
 }
 
 /// The leftmost pair of lowest rank.
-fn lowest(parts: &[Part]) -> Option<(usize, u32)> {
-    let pairs = parts
+fn lowest(parts: &[Part]) -> Option<usize> {
+    let lowest = parts
         .iter()
-        .enumerate()
-        .filter_map(|(at, part)| Some((at, part.joined?)));
-    pairs.min_by_key(|(_, rank)| *rank)
+        .map(|part| part.joined)
+        .min()
+        .filter(|rank| *rank != NONE)?;
+    parts.iter().position(|part| part.joined == lowest)
 }
 
 /// The same with the pairs in a heap: n log n however long the piece is.
@@ -90,10 +100,19 @@ fn merge_long(piece: &[u8]) -> impl Iterator<Item = usize> {
         .take(length)
         .map(|at: u32| at.saturating_sub(1))
         .collect();
-    let joined = |from: u32, to: u32| Some(Reverse((rank(piece.get(range(from, to))?)?, from, to)));
-    let mut pairs: BinaryHeap<_> = (0..)
-        .take(length)
-        .filter_map(|at: u32| joined(at, at + 2))
+    let joined = |from: u32, to: u32| {
+        Some(Reverse((
+            rank(piece.get(index(from)..index(to))?)?,
+            from,
+            to,
+        )))
+    };
+    let first = (0..)
+        .zip(piece.windows(2))
+        .map(|(at, pair)| (pair_rank(pair[0], pair[1]), at));
+    let mut pairs: BinaryHeap<_> = first
+        .filter(|(rank, _)| *rank != NONE)
+        .map(|(rank, at)| Reverse((rank, at, at + 2)))
         .collect();
 
     while let Some(Reverse((_, start, end))) = pairs.pop() {
@@ -119,10 +138,6 @@ fn merge_long(piece: &[u8]) -> impl Iterator<Item = usize> {
 
 const INSIDE: u32 = 0;
 
-fn range(from: u32, to: u32) -> std::ops::Range<usize> {
-    index(from)..index(to)
-}
-
 fn index(at: u32) -> usize {
     at as usize
 }
@@ -137,7 +152,6 @@ mod tests {
         #[test]
         fn both_ways_of_merging_agree(piece in "([a-e]{1,90}|\\PC{1,22}|[ \\n=]{1,90})") {
             let mut merger = Merger::default();
-            merger.ends.clear();
             merger.merge_short(piece.as_bytes());
             prop_assert_eq!(merger.ends, merge_long(piece.as_bytes()).collect::<Vec<_>>());
         }

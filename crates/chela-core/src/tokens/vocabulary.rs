@@ -3,13 +3,16 @@
 //! Nothing is parsed or allocated: the tables are part of the program's image, and only the pages
 //! a text touches are ever loaded.
 
-use super::layout::{EMPTY, SLOTS, place, read_slot};
+use super::layout::{EMPTY, SLOTS, pair, place, read_slot};
 
 static BYTES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/o200k.bytes"));
 static START_OF: &[[u8; 4]] = include_bytes!(concat!(env!("OUT_DIR"), "/o200k.starts"))
     .as_chunks()
     .0;
 static SLOT_AT: &[[u8; 4]] = include_bytes!(concat!(env!("OUT_DIR"), "/o200k.slots"))
+    .as_chunks()
+    .0;
+static PAIR_AT: &[[u8; 4]] = include_bytes!(concat!(env!("OUT_DIR"), "/o200k.pairs"))
     .as_chunks()
     .0;
 
@@ -35,6 +38,16 @@ pub fn rank(bytes: &[u8]) -> Option<u32> {
     }
 }
 
+/// The rank of the token made of these two bytes; [`NONE`] when there is none.
+pub fn pair_rank(first: u8, second: u8) -> u32 {
+    PAIR_AT
+        .get(pair(first, second))
+        .map_or(NONE, |rank| u32::from_le_bytes(*rank))
+}
+
+/// No rank; greater than any.
+pub const NONE: u32 = EMPTY;
+
 /// The bytes of a token.
 pub fn token(rank: u32) -> Option<&'static [u8]> {
     let at = usize::try_from(rank).ok()?;
@@ -45,7 +58,7 @@ pub fn token(rank: u32) -> Option<&'static [u8]> {
 
 #[cfg(test)]
 mod tests {
-    use super::{BYTES, LONGEST, START_OF, rank, token};
+    use super::{BYTES, LONGEST, START_OF, pair_rank, rank, token};
 
     #[test]
     fn every_token_is_found_under_its_own_bytes() {
@@ -55,6 +68,9 @@ mod tests {
         for id in 0..count {
             let bytes = token(id).unwrap();
             assert_eq!(rank(bytes), Some(id));
+            if let [first, second] = bytes {
+                assert_eq!(pair_rank(*first, *second), id);
+            }
             longest = longest.max(bytes.len());
         }
         assert_eq!(longest, LONGEST);

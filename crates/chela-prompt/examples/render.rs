@@ -1,5 +1,5 @@
 //! Renders a facts document: `cargo run -p chela-prompt --example render -- facts.json [MODE]`.
-#![allow(clippy::print_stdout)]
+#![expect(clippy::print_stdout, reason = "printing is what the example does")]
 
 use chela_prompt::{PromptInput, PromptMode, render};
 

@@ -81,8 +81,7 @@ fn first_line_with_text(body: &str) -> (usize, usize) {
     let lead = &body[..blank];
     let start = lead
         .char_indices()
-        .filter(|(_, c)| is_break(*c))
-        .last()
+        .rfind(|(_, c)| is_break(*c))
         .map_or(0, |(at, c)| at + c.len_utf8());
     let cut = unified_breaks(&lead[..start]).matches('\n').count();
     (start, cut)

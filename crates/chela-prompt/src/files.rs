@@ -4,9 +4,8 @@ use std::borrow::Cow;
 
 use chela_core::Zone;
 
-use crate::input::base_name;
-use crate::out::{Out, one_line};
-use crate::template::Values;
+use crate::input::base_at;
+use crate::out::{Out, Source, one_line};
 use crate::{Completeness, ContextFile, PartKind, TruncationNotice};
 
 /// The files of one zone in prompt order.
@@ -18,36 +17,60 @@ pub(crate) struct FileList<'a> {
 struct Placed<'a> {
     file: &'a ContextFile,
     path: Cow<'a, str>,
-    base: String,
+    /// Where the base name begins in the path.
+    base: usize,
+    rank: u8,
 }
 
 impl<'a> FileList<'a> {
-    pub(crate) fn new(files: &'a [ContextFile], zone: Zone, notice: TruncationNotice) -> Self {
+    /// The stable and the dynamic files.
+    pub(crate) fn both(files: &'a [ContextFile], notice: TruncationNotice) -> (Self, Self) {
         let mut files: Vec<Placed<'a>> = files
             .iter()
             .map(|file| {
                 let path = one_line(&file.path);
-                let base = base_name(&path);
-                Placed { file, path, base }
+                let base = base_at(&path);
+                let rank = rank(&path[base..]);
+                Placed {
+                    file,
+                    path,
+                    base,
+                    rank,
+                }
             })
-            .filter(|placed| !placed.path.is_empty() && placed.zone() == zone)
+            .filter(|placed| !placed.path.is_empty())
             .collect();
-        files.sort_by_cached_key(|placed| {
-            (
-                rank(&placed.base),
-                placed.base.clone(),
-                placed.path.replace('\\', "/"),
-            )
+        files.sort_by(|a, b| {
+            (a.rank.cmp(&b.rank))
+                .then_with(|| a.base().cmp(b.base()))
+                .then_with(|| a.slashed().cmp(b.slashed()))
         });
-        Self { files, notice }
+        let (stable, dynamic) = files
+            .into_iter()
+            .partition(|placed| placed.zone() == Zone::Stable);
+        (
+            Self {
+                files: stable,
+                notice,
+            },
+            Self {
+                files: dynamic,
+                notice,
+            },
+        )
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
+    /// Whether the persona is among them.
+    pub(crate) fn has_soul(&self) -> bool {
+        self.files.iter().any(|placed| placed.rank == SOUL)
+    }
+
     /// The paths of the files that are not whole, unless nobody is to be told.
-    fn cut(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn cut(&self) -> impl Iterator<Item = &str> {
         let told = self.notice == TruncationNotice::Shown;
         self.files
             .iter()
@@ -55,7 +78,7 @@ impl<'a> FileList<'a> {
             .map(|placed| placed.path.as_ref())
     }
 
-    fn write_files(&self, out: &mut Out) {
+    pub(crate) fn write(&self, out: &mut Out) {
         for (at, Placed { file, path, .. }) in self.files.iter().enumerate() {
             if at > 0 {
                 out.push("\n\n");
@@ -73,54 +96,55 @@ impl<'a> FileList<'a> {
                 path: path.clone().into_owned(),
                 content,
             };
-            let ContextFile {
-                origin,
-                trust,
-                audience,
-                ..
-            } = file;
-            out.part_at(kind, origin.clone(), *trust, *audience, start..out.len());
+            let source = Source {
+                audience: file.audience,
+                ..Source::new(&file.origin, file.trust)
+            };
+            out.part_at(kind, source, start..out.len());
         }
-    }
-}
-
-impl Values for FileList<'_> {
-    fn flag(&self, name: &str) -> Option<bool> {
-        match name {
-            "soul" => Some(self.files.iter().any(|placed| placed.base == "soul.md")),
-            "cut_files" => Some(self.cut().next().is_some()),
-            _ => None,
-        }
-    }
-
-    fn write(&self, name: &str, out: &mut Out) -> bool {
-        match name {
-            "files" => self.write_files(out),
-            "cut_files" => out.push_list(self.cut()),
-            _ => return false,
-        }
-        true
     }
 }
 
 impl Placed<'_> {
+    /// The base name in lower case.
+    fn base(&self) -> impl Iterator<Item = char> {
+        self.path[self.base..].chars().flat_map(char::to_lowercase)
+    }
+
+    /// The path with every slash forward.
+    fn slashed(&self) -> impl Iterator<Item = u8> {
+        self.path
+            .bytes()
+            .map(|byte| if byte == b'\\' { b'/' } else { byte })
+    }
+
     fn zone(&self) -> Zone {
-        self.file.zone.unwrap_or(match self.base.as_str() {
-            "heartbeat.md" => Zone::Volatile,
-            _ => Zone::Stable,
-        })
+        let heartbeat = self.path[self.base..].eq_ignore_ascii_case("heartbeat.md");
+        let usual = if heartbeat {
+            Zone::Volatile
+        } else {
+            Zone::Stable
+        };
+        self.file.zone.unwrap_or(usual)
     }
 }
 
+const SOUL: u8 = 20;
+const OTHERS: u8 = 100;
+
+const RANKS: [(&str, u8); 7] = [
+    ("agents.md", 10),
+    ("soul.md", SOUL),
+    ("identity.md", 30),
+    ("user.md", 40),
+    ("tools.md", 50),
+    ("bootstrap.md", 60),
+    ("memory.md", 70),
+];
+
 fn rank(base: &str) -> u8 {
-    match base {
-        "agents.md" => 10,
-        "soul.md" => 20,
-        "identity.md" => 30,
-        "user.md" => 40,
-        "tools.md" => 50,
-        "bootstrap.md" => 60,
-        "memory.md" => 70,
-        _ => u8::MAX,
-    }
+    RANKS
+        .iter()
+        .find(|(name, _)| base.eq_ignore_ascii_case(name))
+        .map_or(OTHERS, |(_, rank)| *rank)
 }

@@ -9,7 +9,7 @@ mod skills;
 
 use chela_core::{Audience, Origin, Trust};
 
-pub(crate) use context_file::base_name;
+pub(crate) use context_file::base_at;
 pub use context_file::{Completeness, ContextFile};
 pub use contribution::{Contribution, Replacement};
 pub use skills::{SkillEntry, SkillsListing};

@@ -1,10 +1,46 @@
 //! What the model reads: a pure renderer, facts in, attributed text out.
+//!
+//! A [`PromptInput`] says what is so; [`render`] makes the [`Prompt`] of it: one text, the spans
+//! that tile it, and the offset up to which it stays the same from turn to turn. The sections are
+//! rows of one table in prompt order, and their sentences are files under `text/`.
+//!
+//! ```
+//! use chela_core::Zone;
+//! use chela_prompt::{ContextFile, PromptInput, SectionId, Tool, render};
+//!
+//! let mut input = PromptInput::new("/home/ada/.chela/workspace");
+//! input.tools = vec![Tool::core("exec"), Tool::core("read")];
+//! input.files = vec![ContextFile::new("AGENTS.md", "Ask before you delete.\n")];
+//! input.time_zone = Some("Europe/Berlin".to_owned());
+//!
+//! let prompt = render(&input)?;
+//! assert!(prompt.text.starts_with("You are a personal assistant running inside Chela."));
+//!
+//! // The sections tile the text, and every part of it has a source.
+//! let context = prompt.section(SectionId::ProjectContext).unwrap();
+//! assert_eq!(context.zone, Zone::Stable);
+//! let file = prompt.parts_of(SectionId::ProjectContext).next().unwrap();
+//! assert_eq!(prompt.slice(&file.range), "## AGENTS.md\n\nAsk before you delete.");
+//! assert_eq!(file.origin.to_string(), "file:AGENTS.md");
+//!
+//! // Above the boundary lies what a provider may cache.
+//! assert!(prompt.stable().contains("Time zone: Europe/Berlin"));
+//! assert!(prompt.volatile().contains("Runtime: "));
+//! # Ok::<(), chela_prompt::RenderError>(())
+//! ```
+//!
+//! The same input can be read from one JSON document with [`PromptInput::from_facts`], and the
+//! prompt written as one with [`Prompt::to_json`].
+//!
+//! The crate deliberately knows nothing of files, clocks, config, models or providers' wire
+//! formats: whoever calls it says what is so, and turns the boundary into what a provider offers.
 
 mod clean_text;
 mod facts;
 mod files;
 mod input;
 mod json;
+mod names;
 mod out;
 mod owners;
 mod prompt;

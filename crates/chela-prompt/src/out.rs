@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::{Arc, LazyLock};
 
 use chela_core::{Audience, Origin, Trust, Zone, sanitize};
 
-use crate::template::{Piece, Template, Values};
-use crate::{PartKind, PartSpan, Prompt, RenderError, SectionId, SectionSpan, Sourced};
+use crate::template::{Piece, Template};
+use crate::view::View;
+use crate::{CleanText, PartKind, PartSpan, Prompt, RenderError, SectionId, SectionSpan, Sourced};
 
 pub(crate) struct Out {
     text: String,
@@ -45,7 +47,7 @@ impl Out {
             heading,
             range: start..start,
             zone,
-            origin: Origin::BuiltIn,
+            origin: Arc::clone(&BUILT_IN),
             trust: Trust::Operator,
             audience: Audience::Shared,
         });
@@ -59,34 +61,30 @@ impl Out {
 
     /// Renders a text file: its lines one under the other, blank lines only between others.
     /// A line that is nothing but values, all of them empty, is left out.
-    pub(crate) fn template(&mut self, template: &Template, values: &impl Values) {
-        let mut blank_wanted = false;
-        let mut first = true;
-        for pieces in template.lines(|name| values.flag(name) == Some(true)) {
+    pub(crate) fn template(&mut self, template: &Template, view: &View<'_>) {
+        let mut between = "";
+        for pieces in template.lines(view.flags) {
             if pieces.is_empty() {
-                blank_wanted = !first;
+                between = if between.is_empty() { "" } else { "\n\n" };
                 continue;
             }
             let before = self.text.len();
-            if !first {
-                self.text.push_str(if blank_wanted { "\n\n" } else { "\n" });
-            }
+            self.text.push_str(between);
             let start = self.text.len();
             for piece in pieces {
                 match piece {
                     Piece::Text(text) => self.text.push_str(text),
-                    Piece::Slot(name) => {
-                        values.write(name, self);
-                    }
+                    Piece::Value(write) => write(view, self),
                 }
             }
             if self.text.len() == start {
                 self.text.truncate(before);
-            } else {
-                self.trim_line_end();
-                first = false;
-                blank_wanted = false;
+                continue;
             }
+            if let Some(Piece::Value(_)) = pieces.last() {
+                self.trim_line_end();
+            }
+            between = "\n";
         }
     }
 
@@ -109,53 +107,61 @@ impl Out {
         }
     }
 
+    /// A value that may be absent, as it may stand inside a line.
+    pub(crate) fn push_optional(&mut self, value: &Option<String>) {
+        self.push_value(value.as_deref().unwrap_or_default());
+    }
+
     /// Contributed lines one under the other behind a mark, each a part of its own.
     pub(crate) fn push_lines(&mut self, mark: &str, lines: &[&Sourced<String>]) {
         for (at, line) in lines.iter().enumerate() {
             if at > 0 {
                 self.text.push('\n');
             }
-            self.part(
-                PartKind::Line,
-                line.origin.clone(),
-                line.trust,
-                line.audience,
-                |out| {
-                    out.text.push_str(mark);
-                    out.text.push_str(item(&line.value).as_ref());
-                },
-            );
+            self.part(PartKind::Line, Source::of(line), |out| {
+                out.text.push_str(mark);
+                out.text.push_str(&item(&line.value));
+            });
         }
+    }
+
+    /// A contributed value that the whole section is about.
+    pub(crate) fn push_line(&mut self, line: Option<&Sourced<String>>) {
+        let Some(line) = line else { return };
+        let source = Source::of(line);
+        self.set_source(&source);
+        self.part(PartKind::Line, source, |out| {
+            out.text.push_str(&item(&line.value))
+        });
+    }
+
+    /// A contributed text that the whole section is about, byte for byte.
+    pub(crate) fn push_block(&mut self, block: &Sourced<CleanText>) {
+        let source = Source::of(block);
+        self.set_source(&source);
+        self.part(PartKind::Block, source, |out| {
+            out.text.push_str(block.value.as_str())
+        });
     }
 
     /// Renders a piece that has its own source. The section takes on its lower trust and its
     /// narrower audience.
-    pub(crate) fn part(
-        &mut self,
-        kind: PartKind,
-        origin: Origin,
-        trust: Trust,
-        audience: Audience,
-        body: impl FnOnce(&mut Self),
-    ) {
+    pub(crate) fn part(&mut self, kind: PartKind, source: Source, body: impl FnOnce(&mut Self)) {
         let start = self.text.len();
         body(self);
-        let range = start..self.text.len();
-        self.part_at(kind, origin, trust, audience, range);
+        self.part_at(kind, source, start..self.text.len());
     }
 
     /// Names the source of a piece that is already in the text.
-    pub(crate) fn part_at(
-        &mut self,
-        kind: PartKind,
-        origin: Origin,
-        trust: Trust,
-        audience: Audience,
-        range: Range<usize>,
-    ) {
+    pub(crate) fn part_at(&mut self, kind: PartKind, source: Source, range: Range<usize>) {
         let Some(section) = self.sections.last_mut() else {
             return;
         };
+        let Source {
+            origin,
+            trust,
+            audience,
+        } = source;
         section.trust = section.trust.join(trust);
         section.audience = section.audience.min(audience);
         self.parts.push(PartSpan {
@@ -169,10 +175,10 @@ impl Out {
     }
 
     /// Names the source of the whole section, where its substance comes from one place.
-    pub(crate) fn set_source(&mut self, origin: &Origin, trust: Trust) {
+    pub(crate) fn set_source(&mut self, source: &Source) {
         if let Some(section) = self.sections.last_mut() {
-            section.origin = origin.clone();
-            section.trust = section.trust.join(trust);
+            section.origin = Arc::clone(&source.origin);
+            section.trust = section.trust.join(source.trust);
         }
     }
 
@@ -201,7 +207,7 @@ impl Out {
             parts,
         } = self;
         if let Some(part) = parts.iter().find(|part| !part.audience.may_reach(session)) {
-            let (section, origin) = (part.section, part.origin.clone());
+            let (section, origin) = (part.section, Origin::clone(&part.origin));
             return Err(RenderError::PrivateForShared { section, origin });
         }
         let boundary = sections
@@ -217,8 +223,40 @@ impl Out {
     }
 
     fn trim_line_end(&mut self) {
-        let kept = self.text.trim_end_matches([' ', '\n']).len();
-        self.text.truncate(kept);
+        while self.text.ends_with([' ', '\n']) {
+            self.text.pop();
+        }
+    }
+}
+
+/// Who is answerable for a piece of the text.
+pub(crate) struct Source {
+    pub(crate) origin: Arc<Origin>,
+    pub(crate) trust: Trust,
+    pub(crate) audience: Audience,
+}
+
+static BUILT_IN: LazyLock<Arc<Origin>> = LazyLock::new(|| Arc::new(Origin::BuiltIn));
+
+impl Source {
+    /// A source for everyone in the session. Chela's own is shared by all spans.
+    pub(crate) fn new(origin: &Origin, trust: Trust) -> Self {
+        let origin = match origin {
+            Origin::BuiltIn => Arc::clone(&BUILT_IN),
+            other => Arc::new(other.clone()),
+        };
+        Self {
+            origin,
+            trust,
+            audience: Audience::Shared,
+        }
+    }
+
+    fn of<T>(sourced: &Sourced<T>) -> Self {
+        Self {
+            audience: sourced.audience,
+            ..Self::new(&sourced.origin, sourced.trust)
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use chela_core::{Audience, Origin, Trust, Zone};
 
@@ -70,7 +71,7 @@ pub struct SectionSpan {
     /// Bytes, the blank line that follows included.
     pub range: Range<usize>,
     pub zone: Zone,
-    pub origin: Origin,
+    pub origin: Arc<Origin>,
     /// The lowest trust of anything in the section.
     pub trust: Trust,
     /// Private as soon as anything in the section is.
@@ -83,7 +84,7 @@ pub struct PartSpan {
     pub section: SectionId,
     pub kind: PartKind,
     pub range: Range<usize>,
-    pub origin: Origin,
+    pub origin: Arc<Origin>,
     pub trust: Trust,
     pub audience: Audience,
 }
@@ -93,9 +94,9 @@ pub enum PartKind {
     /// A context file: its heading and its content, which begins at `content` in the text.
     File { path: String, content: usize },
     /// One line of the tool list.
-    Tool { name: String },
+    Tool { name: Arc<str> },
     /// One entry of the skills listing.
-    Skill { name: String },
+    Skill { name: Arc<str> },
     /// One contributed line: a note, a hint, an alias, a list of owners.
     Line,
     /// A contributed text of several lines.
@@ -116,9 +117,8 @@ impl PartKind {
     /// The path of a file, the name of a tool or skill.
     pub fn name(&self) -> Option<&str> {
         match self {
-            Self::File { path: name, .. } | Self::Tool { name } | Self::Skill { name } => {
-                Some(name)
-            }
+            Self::File { path, .. } => Some(path),
+            Self::Tool { name } | Self::Skill { name } => Some(name),
             Self::Line | Self::Block => None,
         }
     }

@@ -15,7 +15,7 @@ const PROTECTED: [SectionId; 3] = [
 ];
 
 /// Room for our own sentences, so that the buffer is allocated once.
-const OWN_TEXT: usize = 16 * 1024;
+const OWN_TEXT: usize = 9 * 1024;
 
 /// Renders the prompt these facts call for.
 ///

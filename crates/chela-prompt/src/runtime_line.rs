@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use chela_core::Origin;
+use chela_core::{Origin, Trust};
 
-use crate::out::Out;
+use crate::out::{Out, Source};
 use crate::view::{View, value};
 
 /// `Runtime: agent=… | host=… | …`, without the fields that are not known.
@@ -46,5 +46,5 @@ pub(crate) fn write(view: &View<'_>, out: &mut Out) {
         }
         between = " | ";
     }
-    out.set_source(&Origin::Runtime, chela_core::Trust::Operator);
+    out.set_source(&Source::new(&Origin::Runtime, Trust::Operator));
 }

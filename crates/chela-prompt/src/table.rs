@@ -10,8 +10,8 @@ use crate::template::Template;
 use crate::texts::{TEXTS, Texts};
 use crate::view::{View, lines, sourced, value};
 use crate::{
-    CleanText, Contribution, Delegation, PartKind, PromptMode, ReplyFormat, SectionId as Id,
-    SilentReplies, owners,
+    CleanText, Contribution, Delegation, PromptMode, ReplyFormat, SectionId as Id, SilentReplies,
+    owners,
 };
 
 /// One row: what a section is called, where it lies, when it is there and what it says.
@@ -98,7 +98,7 @@ pub(crate) static SECTIONS: [Section; 33] = [
         |v, out| text(v, out, |t| &t.reasoning_format)),
     row(Id::ProjectContext, Is("# Project Context"), Stable, FullAndMinimal,
         |v| !v.stable_files.is_empty(), "at least one stable context file",
-        |v, out| out.template(&TEXTS.project_context, &v.stable_files)),
+        |v, out| text(v, out, |t| &t.project_context)),
     row(Id::SilentReplies, Is("## Silent Replies"), Stable, Full,
         |v| v.input.silent_replies != SilentReplies::Never, "a conversation in which silence is allowed",
         |v, out| text(v, out, |t| &t.silent_replies)),
@@ -107,7 +107,7 @@ pub(crate) static SECTIONS: [Section; 33] = [
 
     row(Id::DynamicContext, Either(dynamic_heading), Volatile, FullAndMinimal,
         |v| !v.dynamic_files.is_empty(), "at least one dynamic context file",
-        |v, out| out.template(&TEXTS.project_context, &v.dynamic_files)),
+        |v, out| text(v, out, |t| &t.dynamic_context)),
     row(Id::WebEmbed, Is("## Control UI Embed"), Volatile, Full,
         |v| v.channel.as_deref() == Some("webchat"), "the channel `webchat`",
         |v, out| text(v, out, |t| &t.web_embed)),
@@ -130,10 +130,6 @@ pub(crate) static SECTIONS: [Section; 33] = [
 
 const ALWAYS: fn(&View<'_>) -> bool = |_| true;
 
-#[expect(
-    clippy::too_many_arguments,
-    reason = "one argument per column of the table"
-)]
 const fn row(
     id: Id,
     heading: Heading,
@@ -198,16 +194,7 @@ pub(crate) fn block(contributed: Option<&Sourced<CleanText>>, out: &mut Out) {
     let Some(contributed) = contributed else {
         return;
     };
-    let Sourced {
-        value,
-        origin,
-        trust,
-        audience,
-    } = contributed;
-    out.part(PartKind::Block, origin.clone(), *trust, *audience, |out| {
-        out.push(value.as_str())
-    });
-    out.set_source(origin, *trust);
+    out.push_block(contributed);
     if let Some(heading) = own_heading(contributed) {
         out.note_heading(heading);
     }

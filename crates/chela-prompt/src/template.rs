@@ -2,122 +2,115 @@
 //!
 //! `{{name}}` stands for a value; a line that begins with `{{if …}}` is kept only when its
 //! condition holds; a line that begins with `<!--` is a note to the editor. That is all of it.
+//! Names are looked up once, when a file is taken apart; what they mean is in [`crate::names`].
 
-use crate::out::Out;
+use crate::names::{self, Flags, Write};
 
-/// What the names in a text file stand for.
-pub(crate) trait Values {
-    /// Whether a condition holds; `None` for a name that is not known.
-    fn flag(&self, name: &str) -> Option<bool>;
-
-    /// Writes the value of a name; `false` for one that is not known.
-    fn write(&self, name: &str, out: &mut Out) -> bool;
-}
-
-/// A text file, taken apart once.
+/// A text file, taken apart.
 #[derive(Debug)]
 pub(crate) struct Template {
     lines: Vec<Line>,
+    /// Names that mean nothing. A test makes sure that there are none.
+    #[cfg_attr(not(test), expect(dead_code, reason = "only a test asks"))]
+    pub(crate) unknown: Vec<&'static str>,
 }
 
 #[derive(Debug)]
 struct Line {
-    /// Any of these must hold; none at all means always.
-    any_of: Vec<AllOf>,
+    condition: Condition,
     pieces: Vec<Piece>,
 }
 
-/// Names that must hold, or must not.
-type AllOf = Vec<(Wanted, &'static str)>;
+#[derive(Debug)]
+enum Condition {
+    Always,
+    AnyOf(Vec<AllOf>),
+}
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wanted {
-    Holds,
-    HoldsNot,
+#[derive(Debug, Default)]
+struct AllOf {
+    holding: Flags,
+    not_holding: Flags,
 }
 
 #[derive(Debug)]
 pub(crate) enum Piece {
     Text(&'static str),
-    Slot(&'static str),
+    Value(Write),
 }
 
 impl Template {
     pub(crate) fn parse(source: &'static str) -> Self {
+        let mut unknown = Vec::new();
         let lines = source
             .trim_end()
             .lines()
             .filter(|line| !line.starts_with("<!--"))
             .map(|line| {
-                let (any_of, rest) = condition(line.trim_end());
+                let (condition, rest) = condition(line.trim_end(), &mut unknown);
                 Line {
-                    any_of,
-                    pieces: pieces(rest),
+                    condition,
+                    pieces: pieces(rest, &mut unknown),
                 }
             })
             .collect();
-        Self { lines }
+        Self { lines, unknown }
     }
 
     /// The pieces of the lines whose condition holds, line by line.
-    pub(crate) fn lines<'a>(
-        &'a self,
-        holds: impl Fn(&'static str) -> bool + 'a,
-    ) -> impl Iterator<Item = &'a [Piece]> {
-        let wanted = move |all: &AllOf| {
-            all.iter()
-                .all(|(wanted, name)| holds(name) == (*wanted == Wanted::Holds))
-        };
+    pub(crate) fn lines(&self, flags: Flags) -> impl Iterator<Item = &[Piece]> {
         self.lines
             .iter()
-            .filter(move |line| line.any_of.is_empty() || line.any_of.iter().any(&wanted))
+            .filter(move |line| line.condition.holds(flags))
             .map(|line| line.pieces.as_slice())
-    }
-
-    /// Every name used in a condition.
-    #[cfg(test)]
-    pub(crate) fn flags(&self) -> impl Iterator<Item = &'static str> + '_ {
-        self.lines
-            .iter()
-            .flat_map(|line| line.any_of.iter().flatten().map(|(_, name)| *name))
-    }
-
-    /// Every name that stands for a value.
-    #[cfg(test)]
-    pub(crate) fn slots(&self) -> impl Iterator<Item = &'static str> + '_ {
-        self.lines
-            .iter()
-            .flat_map(|line| &line.pieces)
-            .filter_map(|piece| match piece {
-                Piece::Slot(name) => Some(*name),
-                Piece::Text(_) => None,
-            })
     }
 }
 
-/// `{{if a and not b or c}}text` is `[[a, not b], [c]]` and `text`.
-fn condition(line: &'static str) -> (Vec<AllOf>, &'static str) {
+impl Condition {
+    fn holds(&self, flags: Flags) -> bool {
+        match self {
+            Self::Always => true,
+            Self::AnyOf(any) => any
+                .iter()
+                .any(|all| flags & all.holding == all.holding && flags & all.not_holding == 0),
+        }
+    }
+}
+
+/// `{{if a and not b or c}}text` holds when `a` does and `b` does not, or when `c` does.
+fn condition(line: &'static str, unknown: &mut Vec<&'static str>) -> (Condition, &'static str) {
     let Some((wanted, rest)) = line
         .strip_prefix("{{if ")
         .and_then(|after| after.split_once("}}"))
     else {
-        return (Vec::new(), line);
+        return (Condition::Always, line);
     };
-    let any_of = wanted
-        .split(" or ")
-        .map(|all| {
-            all.split(" and ")
-                .map(|name| match name.trim().strip_prefix("not ") {
-                    Some(name) => (Wanted::HoldsNot, name.trim()),
-                    None => (Wanted::Holds, name.trim()),
-                })
-                .collect()
-        })
-        .collect();
-    (any_of, rest)
+    let mut any = Vec::new();
+    for names in wanted.split(" or ") {
+        let mut all = AllOf::default();
+        let mut known = true;
+        for name in names.split(" and ") {
+            let name = name.trim();
+            let (side, name) = match name.strip_prefix("not ") {
+                Some(name) => (&mut all.not_holding, name.trim()),
+                None => (&mut all.holding, name),
+            };
+            match names::flag(name) {
+                Some(flag) => *side |= flag,
+                None => {
+                    unknown.push(name);
+                    known = false;
+                }
+            }
+        }
+        if known {
+            any.push(all);
+        }
+    }
+    (Condition::AnyOf(any), rest)
 }
 
-fn pieces(mut rest: &'static str) -> Vec<Piece> {
+fn pieces(mut rest: &'static str, unknown: &mut Vec<&'static str>) -> Vec<Piece> {
     let mut pieces = Vec::new();
     while let Some((before, after)) = rest.split_once("{{") {
         let Some((name, next)) = after.split_once("}}") else {
@@ -126,7 +119,10 @@ fn pieces(mut rest: &'static str) -> Vec<Piece> {
         if !before.is_empty() {
             pieces.push(Piece::Text(before));
         }
-        pieces.push(Piece::Slot(name.trim()));
+        match names::value_of(name.trim()) {
+            Some(write) => pieces.push(Piece::Value(write)),
+            None => unknown.push(name),
+        }
         rest = next;
     }
     if !rest.is_empty() {
@@ -138,30 +134,44 @@ fn pieces(mut rest: &'static str) -> Vec<Piece> {
 #[cfg(test)]
 mod tests {
     use super::{Piece, Template};
+    use crate::names::flag;
 
     fn kept(source: &'static str, holding: &[&str]) -> Vec<String> {
-        Template::parse(source)
-            .lines(|name| holding.contains(&name))
-            .map(|pieces| {
-                let shown = pieces.iter().map(|piece| match piece {
-                    Piece::Text(text) => (*text).to_owned(),
-                    Piece::Slot(name) => format!("<{name}>"),
-                });
-                shown.collect()
-            })
-            .collect()
+        let flags = holding
+            .iter()
+            .map(|name| flag(name).unwrap())
+            .fold(0, |all, flag| all | flag);
+        let template = Template::parse(source);
+        let shown = template.lines(flags).map(|pieces| {
+            let shown = pieces.iter().map(|piece| match piece {
+                Piece::Text(text) => *text,
+                Piece::Value(_) => "<>",
+            });
+            shown.collect()
+        });
+        shown.collect()
     }
 
     #[test]
     fn keeps_lines_by_their_condition() {
-        let source =
-            "<!-- a note -->\nalways {{x}}\n{{if a and not b or c}}some\n\nlast {{y}}{{z}}";
+        let source = "<!-- a note -->\nalways {{owners}}\n\
+                      {{if channel and not tool.exec or tool.cron}}some\n\nlast {{tools}}{{files}}";
         assert_eq!(
-            kept(source, &["a"]),
-            ["always <x>", "some", "", "last <y><z>"]
+            kept(source, &["channel"]),
+            ["always <>", "some", "", "last <><>"]
         );
-        assert_eq!(kept(source, &["a", "b"]), ["always <x>", "", "last <y><z>"]);
-        assert_eq!(kept(source, &["a", "b", "c"])[1], "some");
+        assert_eq!(
+            kept(source, &["channel", "tool.exec"]),
+            ["always <>", "", "last <><>"]
+        );
+        assert_eq!(kept(source, &["tool.exec", "tool.cron"])[1], "some");
+    }
+
+    #[test]
+    fn unknown_names_are_noticed_and_never_hold() {
+        let template = Template::parse("{{if chanel}}a\n{{if not chanel}}b\n{{toolz}}c");
+        assert_eq!(template.unknown, ["chanel", "chanel", "toolz"]);
+        assert_eq!(template.lines(0).count(), 1);
     }
 
     #[test]

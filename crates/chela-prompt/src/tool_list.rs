@@ -1,24 +1,43 @@
 //! The tool list: its order, its words, and which tools there are.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-use chela_core::Audience;
-
-use crate::out::{Out, one_line};
+use crate::names::{self, Flags};
+use crate::out::{Out, Source, one_line};
 use crate::{PartKind, Tool};
 
+/// One of Chela's own tools.
+struct Core {
+    name: &'static str,
+    /// The name as the spans of all prompts share it.
+    shared: Arc<str>,
+    /// What follows the name in the list.
+    rest: &'static str,
+    /// All of its line.
+    line: &'static str,
+}
+
 /// Chela's own tools in the order of the list, with what the list says of them.
-static CORE: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
+static CORE: LazyLock<Vec<Core>> = LazyLock::new(|| {
     include_str!("../text/tools.md")
         .lines()
-        .filter_map(|line| line.strip_prefix("- ")?.split_once(": "))
+        .filter_map(|line| {
+            let (name, _) = line.strip_prefix("- ")?.split_once(": ")?;
+            let rest = &line["- ".len() + name.len()..];
+            Some(Core {
+                name,
+                shared: name.into(),
+                rest,
+                line,
+            })
+        })
         .collect()
 });
 
 /// The names of Chela's own tools, in the order in which the prompt lists them.
 pub fn core_tools() -> impl Iterator<Item = &'static str> {
-    CORE.iter().map(|(name, _)| *name)
+    CORE.iter().map(|core| core.name)
 }
 
 /// The tools of one run in the order of the list, each once.
@@ -30,7 +49,7 @@ struct Listed<'a> {
     tool: &'a Tool,
     name: Cow<'a, str>,
     /// The name in lower case: what tells tools apart.
-    key: String,
+    key: Cow<'a, str>,
     /// Position among the core tools; the rest follow by name.
     rank: usize,
 }
@@ -38,16 +57,19 @@ struct Listed<'a> {
 impl<'a> ToolList<'a> {
     pub(crate) fn new(tools: &'a [Tool]) -> Self {
         let mut listed: Vec<Listed<'a>> = Vec::with_capacity(tools.len());
+        let mut next = 0;
         for tool in tools {
             let name = one_line(&tool.name);
             if name.is_empty() {
                 continue;
             }
-            let key = name.to_lowercase();
-            let rank = CORE
-                .iter()
-                .position(|(core, _)| *core == key)
-                .unwrap_or(CORE.len());
+            let key = lower_case(&name);
+            // Tools mostly come in the order of the list, so the search goes on where it ended.
+            let found = (next..CORE.len())
+                .chain(0..next)
+                .find(|&rank| CORE[rank].name == key);
+            let rank = found.unwrap_or(CORE.len());
+            next = found.map_or(next, |rank| rank + 1);
             listed.push(Listed {
                 tool,
                 name,
@@ -59,6 +81,12 @@ impl<'a> ToolList<'a> {
         listed.sort_by(|a, b| (a.rank, &a.key).cmp(&(b.rank, &b.key)));
         listed.dedup_by(|later, first| later.key == first.key);
         Self { listed }
+    }
+
+    /// The bits of the core tools that are here.
+    pub(crate) fn flags(&self) -> Flags {
+        let core = self.listed.iter().filter(|listed| listed.rank < CORE.len());
+        core.fold(0, |flags, listed| flags | names::tool_flag(listed.rank))
     }
 
     /// Whether there is a tool of this name, which is given in lower case.
@@ -75,21 +103,49 @@ impl<'a> ToolList<'a> {
             if at > 0 {
                 out.push("\n");
             }
-            let name = listed.name.clone().into_owned();
-            let Tool { origin, trust, .. } = listed.tool;
-            let kind = PartKind::Tool { name };
-            out.part(kind, origin.clone(), *trust, Audience::Shared, |out| {
-                out.push("- ");
-                out.push(&listed.name);
-                let summary = match CORE.get(listed.rank) {
-                    Some((_, summary)) => Cow::Borrowed(*summary),
-                    None => one_line(listed.tool.summary.as_deref().unwrap_or_default()),
-                };
-                if !summary.is_empty() {
-                    out.push(": ");
-                    out.push(&summary);
+            let source = Source::new(&listed.tool.origin, listed.tool.trust);
+            match CORE.get(listed.rank) {
+                Some(core) if core.name == listed.name => {
+                    let name = Arc::clone(&core.shared);
+                    out.part(PartKind::Tool { name }, source, |out| out.push(core.line));
                 }
-            });
+                core => {
+                    let name = Arc::from(&*listed.name);
+                    out.part(PartKind::Tool { name }, source, |out| {
+                        listed.write(core, out)
+                    });
+                }
+            }
         }
+    }
+}
+
+impl Listed<'_> {
+    /// Chela describes its own tools, however their name was spelt; others describe themselves.
+    fn write(&self, core: Option<&Core>, out: &mut Out) {
+        out.push("- ");
+        out.push(&self.name);
+        if let Some(core) = core {
+            out.push(core.rest);
+            return;
+        }
+        let summary = one_line(self.tool.summary.as_deref().unwrap_or_default());
+        if !summary.is_empty() {
+            out.push(": ");
+            out.push(&summary);
+        }
+    }
+}
+
+fn lower_case<'a>(name: &Cow<'a, str>) -> Cow<'a, str> {
+    match name {
+        Cow::Borrowed(name)
+            if name
+                .bytes()
+                .all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) =>
+        {
+            Cow::Borrowed(name)
+        }
+        name => Cow::Owned(name.to_lowercase()),
     }
 }

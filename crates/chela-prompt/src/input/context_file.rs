@@ -21,7 +21,11 @@ impl ContextFile {
     /// A file the owner wrote, private when it is MEMORY.md or USER.md.
     pub fn new(path: impl Into<String>, content: &str) -> Self {
         let path = path.into();
-        let private = matches!(base_name(&path).as_str(), "memory.md" | "user.md");
+        let shown = path.trim();
+        let base = &shown[base_at(shown)..];
+        let private = ["memory.md", "user.md"]
+            .iter()
+            .any(|name| base.eq_ignore_ascii_case(name));
         Self {
             origin: Origin::file(path.trim(), content),
             content: CleanText::new(content),
@@ -45,11 +49,8 @@ pub enum Completeness {
     Cut,
 }
 
-/// The last part of a path in lower case, whichever slash it uses.
-pub(crate) fn base_name(path: &str) -> String {
-    path.trim()
-        .rsplit(['/', '\\'])
-        .next()
-        .unwrap_or_default()
-        .to_lowercase()
+/// Where the last part of a path begins, whichever slash it uses.
+pub(crate) fn base_at(path: &str) -> usize {
+    let slash = path.bytes().rposition(|byte| matches!(byte, b'/' | b'\\'));
+    slash.map_or(0, |slash| slash + 1)
 }

@@ -1,6 +1,7 @@
 //! The listing of skills, and where each entry lies in it.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use chela_core::{Origin, Trust};
 
@@ -10,7 +11,7 @@ use crate::CleanText;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillsListing {
     text: CleanText,
-    origin: Origin,
+    origin: Arc<Origin>,
     trust: Trust,
     entries: Vec<SkillEntry>,
 }
@@ -18,10 +19,10 @@ pub struct SkillsListing {
 /// One `<skill>` of the listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillEntry {
-    pub name: String,
+    pub name: Arc<str>,
     /// Bytes of the listing.
     pub range: Range<usize>,
-    pub origin: Origin,
+    pub origin: Arc<Origin>,
     pub trust: Trust,
 }
 
@@ -33,6 +34,7 @@ impl SkillsListing {
         if text.is_empty() {
             return None;
         }
+        let origin = Arc::new(origin);
         let entries = entries_in(text.as_str())
             .map(|(name, range)| SkillEntry {
                 name,
@@ -54,7 +56,7 @@ impl SkillsListing {
     pub fn label(mut self, mut source_of: impl FnMut(&str) -> Option<(Origin, Trust)>) -> Self {
         for entry in &mut self.entries {
             if let Some((origin, trust)) = source_of(&entry.name) {
-                entry.origin = origin;
+                entry.origin = Arc::new(origin);
                 entry.trust = trust;
             }
         }
@@ -65,7 +67,7 @@ impl SkillsListing {
         self.text.as_str()
     }
 
-    pub fn origin(&self) -> &Origin {
+    pub fn origin(&self) -> &Arc<Origin> {
         &self.origin
     }
 
@@ -82,7 +84,7 @@ impl SkillsListing {
 }
 
 /// Each `<skill>…</skill>` from its line's beginning to its line's end, with its `<name>`.
-fn entries_in(text: &str) -> impl Iterator<Item = (String, Range<usize>)> + '_ {
+fn entries_in(text: &str) -> impl Iterator<Item = (Arc<str>, Range<usize>)> + '_ {
     const OPEN: &str = "<skill>";
     const CLOSE: &str = "</skill>";
     let mut at = 0;
@@ -96,12 +98,12 @@ fn entries_in(text: &str) -> impl Iterator<Item = (String, Range<usize>)> + '_ {
     })
 }
 
-fn element(entry: &str, tag: &str) -> String {
+fn element(entry: &str, tag: &str) -> Arc<str> {
     let inner = entry
         .split_once(&format!("<{tag}>"))
         .and_then(|(_, rest)| rest.split_once(&format!("</{tag}>")))
         .map_or("", |(inner, _)| inner);
-    chela_core::sanitize::literal(inner).trim().to_owned()
+    chela_core::sanitize::literal(inner).trim().into()
 }
 
 #[cfg(test)]
@@ -118,7 +120,7 @@ mod tests {
         let seen: Vec<_> = skills
             .entries()
             .iter()
-            .map(|entry| (entry.name.as_str(), &skills.text()[entry.range.clone()]))
+            .map(|entry| (&*entry.name, &skills.text()[entry.range.clone()]))
             .collect();
         assert_eq!(
             seen,

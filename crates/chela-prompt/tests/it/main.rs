@@ -1,9 +1,12 @@
 //! What the renderer promises, seen from outside.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod budget;
+mod documents;
 mod facts;
 mod gates;
 mod hostile;
+mod oracle;
 mod scenarios;
 mod spans;
 

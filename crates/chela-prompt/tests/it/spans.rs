@@ -89,7 +89,7 @@ fn each_file_tool_and_skill_has_its_bytes() {
         panic!("{file:?}")
     };
     assert_eq!(&prompt.text[content..file.range.end], "rules");
-    assert_eq!(file.origin, Origin::file("AGENTS.md", "rules"));
+    assert_eq!(*file.origin, Origin::file("AGENTS.md", "rules"));
     assert_eq!(prompt.part_at(content), Some(file));
     assert_eq!(
         prompt.section_at(content).unwrap().id,
@@ -123,7 +123,7 @@ fn a_section_is_trusted_as_its_least_trusted_line() {
         Trust::Plugin
     );
     let line = prompt.parts_of(SectionId::Tooling).last().unwrap();
-    assert_eq!((&line.origin, prompt.slice(&line.range)), (&origin, "x"));
+    assert_eq!((&*line.origin, prompt.slice(&line.range)), (&origin, "x"));
 }
 
 /// W32: private memory injected into group chats.

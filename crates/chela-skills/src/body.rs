@@ -70,9 +70,9 @@ pub(crate) fn link_targets(line: &str) -> impl Iterator<Item = &str> {
 /// `../shared/x` and `{baseDir}/../x` written anywhere in the text.
 fn climbing_paths(line: &str) -> impl Iterator<Item = &str> {
     let ends = |c: char| c.is_whitespace() || "`'\"()[]<>,;|".contains(c);
-    line.split(ends).filter(|word| {
-        word.starts_with("../") || word.starts_with("{baseDir}/..") || word.starts_with("./..")
-    })
+    line.split(ends)
+        .filter(|word| word.starts_with("../") || word.starts_with("{baseDir}/..") || word.starts_with("./.."))
+        .map(|word| if word.ends_with("..") { word } else { word.trim_end_matches(['.', ':']) })
 }
 
 /// Whether a path, taken from the skill's folder, ends up outside it.

@@ -16,6 +16,8 @@ mod catalog;
 mod disk;
 mod eligibility;
 mod finding;
+#[cfg(test)]
+mod fixture;
 mod front_matter;
 mod invoke;
 mod library;

@@ -92,8 +92,8 @@ fn trips(value: &str) -> bool {
     let Some(first) = value.chars().next() else { return false };
     let last = value.chars().next_back();
     match first {
-        '"' => !closes(&value[1..], '"'),
-        '\'' => !closes(&value[1..], '\''),
+        // A quote that is never closed is not repaired: nobody knows where it should have ended.
+        '"' | '\'' => value[1..].contains(first) && !closes(&value[1..], first),
         '[' => last != Some(']'),
         '{' => last != Some('}'),
         '|' | '>' => value.trim_start_matches(['|', '>', '-', '+']).trim_start().len() > 1,

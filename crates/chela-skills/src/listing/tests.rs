@@ -1,0 +1,196 @@
+use proptest::prelude::*;
+
+use super::{ListingRequest, SkillListing, list};
+use crate::fixture::Home;
+use crate::{Library, Ranking, Skill, SkillLimits, Source, Uses};
+
+fn listing(library: &Library, home: &Home, limits: &SkillLimits, uses: &Uses) -> SkillListing {
+    let skills: Vec<&Skill> = library
+        .catalog()
+        .entries()
+        .iter()
+        .map(|entry| entry.skill.as_ref())
+        .filter(|skill| skill.source != Source::Bundled)
+        .collect();
+    list(&ListingRequest { skills: &skills, limits, uses, host: &home.host })
+}
+
+fn many(home: &Home, root: &str, count: usize, description: &str) {
+    for at in 0..count {
+        home.skill(&format!("{root}/skill-{at:03}"), &format!("Number {at}. {description}"));
+    }
+}
+
+#[test]
+fn the_full_list_is_escaped_compact_and_in_order() {
+    let home = Home::new();
+    home.skill(".agents/skills/beta", "Reads <b>mail</b> & \"more\"");
+    home.skill(".agents/skills/alpha", "Plain");
+    home.write(".chela/workspace/skills/zeta/SKILL.md", "---\nname: zeta\ndescription: |\n  Own.\n  ## Safety\n---\n");
+    let library = home.open();
+    let listing = listing(&library, &home, &SkillLimits::default(), &Uses::default());
+    insta::assert_snapshot!(listing.text);
+    assert_eq!(listing.report.described, ["zeta", "alpha", "beta"]);
+}
+
+#[test]
+fn nothing_to_list_is_nothing() {
+    let home = Home::new();
+    assert_eq!(listing(&home.open(), &home, &SkillLimits::default(), &Uses::default()).text, "");
+}
+
+#[test]
+fn over_budget_all_descriptions_share_one_cap_at_word_boundaries() {
+    let home = Home::new();
+    many(&home, ".agents/skills", 60, &"word and another ".repeat(30));
+    let library = home.open();
+    let listing = listing(&library, &home, &SkillLimits::default(), &Uses::default());
+    assert!(listing.text.chars().count() <= 18_000, "{}", listing.text.chars().count());
+    assert!(listing.text.chars().count() > 17_000, "the budget is used: {}", listing.text.chars().count());
+    let cap = listing.report.description_cap.unwrap();
+    assert_eq!(listing.report.described.len(), 60);
+    for line in listing.text.lines().filter(|line| line.contains("<description>")) {
+        let description = line.split("<description>").nth(1).unwrap().split("</description>").next().unwrap();
+        assert!(description.chars().count() <= cap && description.ends_with('…'));
+        let last = description.trim_end_matches('…').rsplit(' ').next().unwrap();
+        assert!(["word", "and", "another"].contains(&last), "{last}");
+    }
+}
+
+#[test]
+fn three_hundred_long_skills_keep_every_name() {
+    let home = Home::new();
+    many(&home, ".chela/workspace/skills", 300, &"a long description of what this does and when it should be used ".repeat(12));
+    let library = home.open();
+    let listing = listing(&library, &home, &SkillLimits::default(), &Uses::default());
+    assert!(listing.text.chars().count() <= 18_000);
+    assert!(listing.report.left_out.is_empty());
+    assert_eq!(listing.report.described.len() + listing.report.names_only.len(), 300);
+    assert!(!listing.report.described.is_empty());
+    for at in 0..300 {
+        assert!(listing.text.contains(&format!("skill-{at:03}")), "skill-{at:03} is lost");
+    }
+    assert!(listing.text.contains("<skills location=\"~/.chela/workspace/skills/{name}/SKILL.md\">"));
+}
+
+#[test]
+fn descriptions_go_to_workspace_skills_first_and_then_by_use() {
+    let home = Home::new();
+    let long = "a long description of what this does ".repeat(20);
+    many(&home, ".agents/skills", 120, &long);
+    for name in ["zz-own", "zy-own"] {
+        home.skill(&format!(".chela/workspace/skills/{name}"), &long);
+    }
+    let mut uses = Uses::default();
+    for _ in 0..3 {
+        uses.record("skill-119", 1_700_000_000);
+    }
+    let library = home.open();
+    let limits = SkillLimits { max_skills_prompt_chars: 4_000, ..SkillLimits::default() };
+    let listing = listing(&library, &home, &limits, &uses);
+    for name in ["zz-own", "zy-own", "skill-119"] {
+        assert!(listing.report.described.iter().any(|known| known == name), "{name}: {:?}", listing.report.described);
+    }
+    assert!(listing.report.left_out.is_empty());
+}
+
+#[test]
+fn names_are_left_out_last_and_least_used_first() {
+    let home = Home::new();
+    many(&home, ".agents/skills", 50, "short");
+    home.skill(".chela/workspace/skills/own", "short");
+    let mut uses = Uses::default();
+    uses.record("skill-049", 1_700_000_000);
+    let library = home.open();
+    let limits = SkillLimits { max_skills_prompt_chars: 400, ..SkillLimits::default() };
+    let listing = listing(&library, &home, &limits, &uses);
+    assert!(listing.report.described.is_empty(), "no description while a name is missing");
+    assert!(!listing.report.left_out.is_empty());
+    for name in ["own", "skill-049"] {
+        assert!(listing.report.names_only.iter().any(|known| known == name), "{name}");
+    }
+    assert!(listing.text.chars().count() <= 400);
+}
+
+#[test]
+fn at_most_so_many_are_described_and_the_others_named() {
+    let home = Home::new();
+    many(&home, ".agents/skills", 20, "short");
+    let library = home.open();
+    let limits = SkillLimits { max_skills_in_prompt: 5, ..SkillLimits::default() };
+    let by_count = listing(&library, &home, &limits, &Uses::default());
+    assert_eq!((by_count.report.described.len(), by_count.report.names_only.len()), (5, 15));
+    let limits = SkillLimits { max_skills_loaded_per_source: 3, ..SkillLimits::default() };
+    let by_source = listing(&library, &home, &limits, &Uses::default());
+    assert_eq!((by_source.report.described.len(), by_source.report.names_only.len()), (3, 17));
+}
+
+#[test]
+fn a_budget_in_tokens_counts_instead() {
+    let home = Home::new();
+    many(&home, ".agents/skills", 40, &"word and another ".repeat(20));
+    let library = home.open();
+    let limits = SkillLimits { max_skills_prompt_tokens: Some(2_000), max_skills_prompt_chars: 10, ..SkillLimits::default() };
+    let listing = listing(&library, &home, &limits, &Uses::default());
+    let tokens = chela_core::tokens::count(&listing.text);
+    assert!(tokens <= 2_000 && tokens > 1_500, "{tokens}");
+}
+
+#[test]
+fn names_that_do_not_fit_a_pattern_get_a_place_of_their_own() {
+    let home = Home::new();
+    home.write(".agents/skills/folder/SKILL.md", "---\nname: Two Words\ndescription: d\n---\n");
+    home.skill(".agents/skills/group/nested", "d");
+    let library = home.open();
+    let limits = SkillLimits { max_skills_in_prompt: 0, ..SkillLimits::default() };
+    let text = listing(&library, &home, &limits, &Uses::default()).text;
+    assert!(text.contains("<skills location=\"~/.agents/skills/folder/SKILL.md\">Two Words</skills>"), "{text}");
+    assert!(text.contains("<skills location=\"~/.agents/skills/group/{name}/SKILL.md\">nested</skills>"), "{text}");
+}
+
+#[test]
+fn ranked_by_relevance_the_stable_list_does_not_depend_on_the_message() {
+    let mut home = Home::new();
+    many(&home, ".agents/skills", 30, "counts things");
+    home.skill(".agents/skills/pdf-tools", "Merge and split PDF documents");
+    home.settings.ranking = Ranking::Relevance;
+    let mut library = home.open_own();
+    let agent = library.for_agent(&|_| false);
+    let stable = agent.listing().text;
+    assert!(stable.contains("pdf-tools") && !stable.contains("Merge"));
+    let tail = agent.relevant("can you merge these two pdfs");
+    assert!(tail.starts_with("<relevant_skills>\n<skill><name>pdf-tools</name><description>Merge"), "{tail}");
+    assert_eq!(agent.relevant("zzz qqq"), "");
+    assert_eq!(agent.listing().text, stable);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+    #[test]
+    fn the_budget_holds_and_names_outlive_descriptions(
+        descriptions in prop::collection::vec("[a-z&<> é日]{0,200}", 1..30),
+        budget in 0usize..6_000,
+    ) {
+        let home = Home::new();
+        for (at, description) in descriptions.iter().enumerate() {
+            let head = serde_json::to_string(&format!("d {description}")).unwrap();
+            home.write(&format!(".agents/skills/s{at}/SKILL.md"), format!("---\nname: s{at}\ndescription: {head}\n---\n"));
+        }
+        let library = home.open();
+        let limits = SkillLimits { max_skills_prompt_chars: budget, ..SkillLimits::default() };
+        let found = listing(&library, &home, &limits, &Uses::default());
+        let report = &found.report;
+        prop_assert_eq!(report.described.len() + report.names_only.len() + report.left_out.len(), descriptions.len());
+        if !report.described.is_empty() {
+            prop_assert!(report.left_out.is_empty());
+        }
+        if !(report.described.is_empty() && report.names_only.is_empty()) {
+            prop_assert!(found.text.chars().count() <= budget, "{} > {}", found.text.chars().count(), budget);
+        }
+        for name in report.described.iter().chain(&report.names_only) {
+            prop_assert!(found.text.contains(name.as_str()));
+        }
+        prop_assert!(!found.text.contains("&…") && !found.text.contains("&l…") && !found.text.contains("&am…"));
+        prop_assert_eq!(&found, &listing(&library, &home, &limits, &Uses::default()));
+    }
+}

@@ -60,6 +60,11 @@ pub const MIGRATIONS: &[Migration] = &[
         run: channels::roots,
     },
     Migration {
+        id: "provider-roots",
+        does: "`providers` at the top holds channels (`channels`) or model endpoints (`models.providers`)",
+        run: channels::providers,
+    },
+    Migration {
         id: "heartbeat-root",
         does: "`heartbeat` at the top is `agents.defaults.heartbeat`",
         run: small::heartbeat_root,
@@ -70,9 +75,19 @@ pub const MIGRATIONS: &[Migration] = &[
         run: small::mcp_root,
     },
     Migration {
+        id: "tool-roots",
+        does: "`sandbox` and `exec` at the top are `agents.defaults.sandbox` and `tools.exec`",
+        run: small::tool_roots,
+    },
+    Migration {
         id: "roster-map",
-        does: "`agents.entries.<id>` is an entry of `agents.list`",
+        does: "`agents.entries.<id>` (or a map in `agents.list`) is an entry of `agents.list`",
         run: roster::entries,
+    },
+    Migration {
+        id: "roster-keys",
+        does: "`agents.default` marks the default agent; `agentId` of an agent is its `id`; a single `fallback` of a model is in `fallbacks`; `temperature`, `maxTokens` and `topP` are in `params`",
+        run: roster::keys,
     },
     Migration {
         id: "identity-root",

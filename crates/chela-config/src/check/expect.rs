@@ -166,10 +166,11 @@ pub fn words_of(shape: &'static Shape) -> Vec<&'static str> {
     }
 }
 
-/// Where else a key of this name exists, looking from the top.
+/// Where else a key of this name exists, if in one place only.
 pub fn elsewhere(root: &'static Shape, key: &str) -> Option<String> {
     const DEPTH: usize = 3;
     let mut level: Vec<(String, &'static Shape)> = vec![(String::new(), root)];
+    let mut found = None;
     for _ in 0..DEPTH {
         let mut next = Vec::new();
         for (path, shape) in level {
@@ -177,18 +178,17 @@ pub fn elsewhere(root: &'static Shape, key: &str) -> Option<String> {
                 continue;
             };
             for field in object.fields {
-                let inner = if path.is_empty() {
-                    field.key.to_owned()
-                } else {
-                    format!("{path}.{}", field.key)
+                let inner = match path.as_str() {
+                    "" => field.key.to_owned(),
+                    path => format!("{path}.{}", field.key),
                 };
-                if field.key == key {
-                    return Some(inner);
+                if field.key == key && found.replace(inner.clone()).is_some() {
+                    return None;
                 }
                 next.push((inner, field.shape));
             }
         }
         level = next;
     }
-    None
+    found
 }

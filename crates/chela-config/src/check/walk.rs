@@ -92,9 +92,7 @@ impl<'n> Walk<'n> {
             (Shape::Map(entry), Kind::Object(members)) => {
                 for member in members {
                     self.steps.push(Step::Key(&member.key));
-                    if member.value.kind != Kind::Null {
-                        self.part(entry, &Rules::NONE, &member.value);
-                    }
+                    self.entry(entry, member);
                     self.steps.pop();
                 }
                 Fit::Yes
@@ -112,10 +110,23 @@ impl<'n> Walk<'n> {
         if fit == Fit::No {
             // What was to go inside goes with the whole.
             self.checked.drops.truncate(mark);
-            let path = self.path();
-            self.checked.drops.push(path);
+            self.drop_here();
         }
         fit
+    }
+
+    /// An entry under a key of the user's choosing; a remark among them is not one.
+    fn entry(&mut self, shape: &'static Shape, member: &'n Member) {
+        if is_remark(&member.key) && !expect::fits(shape, &Rules::NONE, &member.value) {
+            self.drop_here();
+        } else if member.value.kind != Kind::Null {
+            self.part(shape, &Rules::NONE, &member.value);
+        }
+    }
+
+    fn drop_here(&mut self) {
+        let path = self.path();
+        self.checked.drops.push(path);
     }
 
     fn object(&mut self, object: &'static Object, members: &'n [Member], node: &'n Node) -> Fit {
@@ -130,15 +141,12 @@ impl<'n> Walk<'n> {
                     fit = Fit::No;
                 }
             } else if let Some(rest) = object.rest {
-                if member.value.kind != Kind::Null {
-                    self.part(rest, &Rules::NONE, &member.value);
-                }
+                self.entry(rest, member);
             } else {
-                if !REMARKS.iter().any(|remark| member.key.starts_with(remark)) {
+                if !is_remark(&member.key) {
                     self.unknown_key(object, member);
                 }
-                let path = self.path();
-                self.checked.drops.push(path);
+                self.drop_here();
             }
             self.steps.pop();
         }
@@ -175,8 +183,7 @@ impl<'n> Walk<'n> {
         };
         if let (Some(_), Some(also)) = (filled("allow"), filled("alsoAllow")) {
             self.steps.push(Step::Key(&also.key));
-            let path = self.path();
-            self.checked.drops.push(path);
+            self.drop_here();
             let finding = self.finding(
                 also.key_at,
                 "allow-and-also-allow",
@@ -265,7 +272,7 @@ impl<'n> Walk<'n> {
             finding.consequence = Some("ignored");
             return;
         }
-        let hint = match nearest(key, object.fields.iter().map(|field| field.key)) {
+        let hint = match meant(key, object) {
             Some(close) => {
                 let mut path = self.path_to_parent();
                 path = path.key(close);
@@ -312,18 +319,14 @@ fn key_path(steps: &[Step<'_>]) -> KeyPath {
     })
 }
 
+fn is_remark(key: &str) -> bool {
+    REMARKS.iter().any(|remark| key.starts_with(remark))
+}
+
 /// The key that sets for all agents what was tried for one.
 fn defaults_only(object: &Object, key: &str) -> Option<String> {
-    let has = |shape: &Shape| {
-        shape
-            .as_object()
-            .is_some_and(|object| object.field(key).is_some())
-    };
-    let is = |shape: &Shape| {
-        shape
-            .as_object()
-            .is_some_and(|known| std::ptr::eq(known, object))
-    };
+    let has = |shape: &Shape| shape.as_object().is_some_and(|object| object.field(key).is_some());
+    let is = |shape: &Shape| shape.as_object().is_some_and(|known| known.name == object.name);
     if is(AgentEntry::SHAPE) && has(AgentDefaults::SHAPE) {
         Some(format!("agents.defaults.{key}"))
     } else if is(AgentSubagents::SHAPE) && has(Subagents::SHAPE) {
@@ -331,6 +334,19 @@ fn defaults_only(object: &Object, key: &str) -> Option<String> {
     } else {
         None
     }
+}
+
+/// The known key that was probably meant. Two words that start differently are seldom one
+/// word mistyped, unless one holds the other.
+fn meant(key: &str, object: &'static Object) -> Option<&'static str> {
+    let given = key.to_lowercase();
+    let alike = |known: &&str| {
+        let known = known.to_lowercase();
+        known.chars().next() == given.chars().next()
+            || known.contains(&given)
+            || given.contains(&known)
+    };
+    nearest(key, object.fields.iter().map(|field| field.key).filter(alike))
 }
 
 /// Long values are cut; nothing secret is ever a choice between words.

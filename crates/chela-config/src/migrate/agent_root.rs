@@ -1,6 +1,7 @@
 //! `agent`, from the time when there was one: now `agents.defaults`.
 
 use super::tree::{Tree, list_node, object_node, path};
+use crate::key_path::KeyPath;
 use crate::node::{Kind, Member, Node};
 
 pub fn run(tree: &mut Tree<'_>) {
@@ -15,35 +16,42 @@ pub fn run(tree: &mut Tree<'_>) {
     tree.shift("agent.sandbox.tools", "tools.sandbox.tools");
     tree.shift("agent.subagents.tools", "tools.subagents.tools");
     tree.shift("agent.identity", "identity");
-    with_fallbacks(tree, "agent.model", "agent.modelFallbacks");
-    with_fallbacks(tree, "agent.imageModel", "agent.imageModelFallbacks");
+    tree.shift("agent.thinkingLevel", "agents.defaults.thinkingDefault");
+    let agent = path("agent");
+    with_fallbacks(tree, &agent.key("model"), &agent.key("modelFallbacks"));
+    with_fallbacks(tree, &agent.key("imageModel"), &agent.key("imageModelFallbacks"));
     aliases(tree);
     allowed(tree);
     tree.shift("agent", "agents.defaults");
 }
 
 /// A model and its list of fallbacks, written apart, become one.
-fn with_fallbacks(tree: &mut Tree<'_>, model: &str, fallbacks: &str) {
-    let Some(list) = tree.take(&path(fallbacks)) else {
+pub fn with_fallbacks(tree: &mut Tree<'_>, model: &KeyPath, fallbacks: &KeyPath) {
+    let Some(list) = tree.take(fallbacks) else {
         return;
     };
-    let target = path(model);
-    tree.moved(&path(fallbacks), &target.key("fallbacks"), list.key_at);
-    let primary = tree.take(&target);
-    let mut members = Vec::new();
-    if let Some(primary) = primary {
-        match primary.value.kind {
-            Kind::Object(inner) => {
-                let value = Node::new(Kind::Object(inner), primary.value.at);
-                tree.put(&target, primary.key_at, value);
-                tree.put(&target.key("fallbacks"), list.key_at, list.value);
-                return;
+    let to = model.key("fallbacks");
+    tree.moved(fallbacks, &to, list.key_at);
+    if let Some(primary) = tree.take(model) {
+        let value = match primary.value.kind {
+            Kind::Object(_) => primary.value,
+            _ => {
+                tree.moved_silently(model, &model.key("primary"));
+                object_node(vec![("primary", primary.value)], primary.key_at)
             }
-            _ => members.push(("primary", primary.value)),
-        }
+        };
+        tree.put(model, primary.key_at, value);
     }
-    members.push(("fallbacks", list.value));
-    tree.put(&target, list.key_at, object_node(members, list.key_at));
+    tree.put(&to, list.key_at, as_list(list.value));
+}
+
+/// One model is a list of one.
+pub fn as_list(value: Node) -> Node {
+    let at = value.at;
+    match value.kind {
+        Kind::Array(items) => list_node(items, at),
+        kind => list_node(vec![Node::new(kind, at)], at),
+    }
 }
 
 /// `modelAliases`: alias to model, now an alias of each model.
@@ -75,15 +83,5 @@ fn aliases(tree: &mut Tree<'_>) {
 
 /// `allowedModels`: now `modelPolicy.allow`.
 fn allowed(tree: &mut Tree<'_>) {
-    tree.shift_as(
-        "agent.allowedModels",
-        "agents.defaults.modelPolicy.allow",
-        |value| {
-            let at = value.at;
-            match value.kind {
-                Kind::Array(items) => list_node(items, at),
-                other => list_node(vec![Node::new(other, at)], at),
-            }
-        },
-    );
+    tree.shift_as("agent.allowedModels", "agents.defaults.modelPolicy.allow", as_list);
 }

@@ -25,6 +25,26 @@ pub fn roots(tree: &mut Tree<'_>) {
     }
 }
 
+/// `providers` held channels once, and others put model endpoints there.
+pub fn providers(tree: &mut Tree<'_>) {
+    let names: Vec<String> = tree
+        .get("providers")
+        .map_or(&[][..], Node::members)
+        .iter()
+        .map(|member| member.key.clone())
+        .collect();
+    for name in names {
+        let is_channel = CHANNELS.contains(&name.as_str());
+        let home = if is_channel { path("channels") } else { path("models.providers") };
+        tree.shift_path(&path("providers").key(&name), &home.key(&name), |value| value);
+        if is_channel {
+            let channel = home.key(&name);
+            tree.shift_path(&channel.key("dm").key("policy"), &channel.key("dmPolicy"), |v| v);
+        }
+    }
+    tree.remove_if_empty("providers");
+}
+
 pub fn keys(tree: &mut Tree<'_>) {
     tree.shift("channels.telegram.token", "channels.telegram.botToken");
     let mention = path("channels.telegram.requireMention");

@@ -1,18 +1,23 @@
 //! The roster: a map of agents is read as a list.
 
+use super::agent_root::{as_list, with_fallbacks};
 use super::tree::{Tree, object_node, path, text_node};
 use crate::key_path::KeyPath;
 use crate::node::{Kind, Member, Node};
 
 pub fn entries(tree: &mut Tree<'_>) {
-    let from = path("agents.entries");
+    map_to_list(tree, &path("agents.list"));
+    map_to_list(tree, &path("agents.entries"));
+}
+
+fn map_to_list(tree: &mut Tree<'_>, from: &KeyPath) {
     if !matches!(
-        tree.get("agents.entries").map(|node| &node.kind),
+        tree.root.at_path(from).map(|node| &node.kind),
         Some(Kind::Object(_))
     ) {
         return;
     }
-    let Some(member) = tree.take(&from) else {
+    let Some(member) = tree.take(from) else {
         return;
     };
     let (map_at, key_at) = (member.value.at, member.key_at);
@@ -20,41 +25,60 @@ pub fn entries(tree: &mut Tree<'_>) {
         return;
     };
     let to = path("agents.list");
-    tree.note(&from, key_at, "`agents.list`");
+    tree.note(from, key_at, "`agents.list`");
     let offset = tree.agents();
     let mut added = Vec::new();
-    for (
-        index,
-        Member {
-            key,
-            key_at,
-            mut value,
-        },
-    ) in members.into_iter().enumerate()
-    {
+    for (index, member) in members.into_iter().enumerate() {
+        let Member { key, key_at, mut value } = member;
         tree.moved_silently(&from.key(&key), &to.index(offset + index));
         if let Some(fields) = value.members_mut() {
             fields.retain(|field| field.key != "id");
-            fields.insert(
-                0,
-                Member {
-                    key: "id".into(),
-                    key_at,
-                    value: text_node(&key, key_at),
-                },
-            );
+            let id = text_node(&key, key_at);
+            fields.insert(0, Member { key: "id".into(), key_at, value: id });
         }
         added.push(value);
     }
     match tree.node_mut(&to) {
-        Some(Node {
-            kind: Kind::Array(items),
-            ..
-        }) => items.extend(added),
+        Some(Node { kind: Kind::Array(items), .. }) => items.extend(added),
         Some(_) => {}
         None => {
             tree.put(&to, map_at, Node::new(Kind::Array(added), map_at));
         }
+    }
+}
+
+/// Keys of the roster that others have written elsewhere.
+pub fn keys(tree: &mut Tree<'_>) {
+    let list = path("agents.list");
+    for index in 0..tree.agents() {
+        let entry = list.index(index);
+        tree.shift_path(&entry.key("agentId"), &entry.key("id"), |value| value);
+        tree.shift_path(&entry.key("displayName"), &entry.key("name"), |value| value);
+    }
+    default_name(tree);
+    for scope in tree.agent_scopes() {
+        for key in ["temperature", "maxTokens", "topP"] {
+            tree.shift_path(&scope.key(key), &scope.key("params").key(key), |value| value);
+        }
+        let model = scope.key("model");
+        for key in ["fallbacks", "fallback", "modelFallbacks"] {
+            with_fallbacks(tree, &model, &scope.key(key));
+        }
+        tree.shift_path(&model.key("fallback"), &model.key("fallbacks"), as_list);
+    }
+}
+
+/// `agents.default` names an agent; the agent carries the flag.
+fn default_name(tree: &mut Tree<'_>) {
+    let from = path("agents.default");
+    let Some(id) = tree.get("agents.default").and_then(Node::as_str).map(str::to_owned) else {
+        return;
+    };
+    let items = tree.get("agents.list").map_or(&[][..], Node::items);
+    let found = items.iter().position(|entry| entry.get("id").and_then(Node::as_str) == Some(&id));
+    if let Some(index) = found {
+        let to = path("agents.list").index(index).key("default");
+        tree.shift_path(&from, &to, |value| Node::new(Kind::Bool(true), value.at));
     }
 }
 
@@ -72,9 +96,7 @@ pub fn identity(tree: &mut Tree<'_>) {
 pub fn default_entry(tree: &mut Tree<'_>, because: &str) -> KeyPath {
     let list = path("agents.list");
     if tree.agents() == 0 {
-        let at = tree
-            .get(because)
-            .map_or_else(Default::default, |node| node.at);
+        let at = tree.get(because).map_or_else(Default::default, |node| node.at);
         let main = object_node(vec![("id", text_node("main", at))], at);
         tree.take(&list);
         tree.put(&list, at, Node::new(Kind::Array(vec![main]), at));
@@ -83,10 +105,6 @@ pub fn default_entry(tree: &mut Tree<'_>, because: &str) -> KeyPath {
         .get("agents.list")
         .map_or(&[][..], Node::items)
         .iter()
-        .position(|entry| {
-            entry
-                .get("default")
-                .is_some_and(|flag| flag.kind == Kind::Bool(true))
-        });
+        .position(|entry| entry.get("default").is_some_and(|flag| flag.kind == Kind::Bool(true)));
     list.index(default.unwrap_or(0))
 }

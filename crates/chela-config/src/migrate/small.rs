@@ -21,6 +21,11 @@ pub fn heartbeat_root(tree: &mut Tree<'_>) {
     tree.shift("heartbeat", "agents.defaults.heartbeat");
 }
 
+pub fn tool_roots(tree: &mut Tree<'_>) {
+    tree.shift("sandbox", "agents.defaults.sandbox");
+    tree.shift("exec", "tools.exec");
+}
+
 pub fn mcp_root(tree: &mut Tree<'_>) {
     tree.shift("mcpServers", "mcp.servers");
     tree.shift("mcp.mcpServers", "mcp.servers");

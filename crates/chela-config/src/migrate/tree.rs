@@ -35,18 +35,16 @@ impl<'t> Tree<'t> {
             return;
         };
         let at = member.key_at;
-        self.moved(from, to, at);
-        let value = change(member.value);
-        if let Some(lost) = self.put(to, at, value) {
-            self.done.findings.push(Finding {
-                severity: Severity::Warning,
-                code: self.id,
-                path: from.clone(),
-                at,
-                message: format!("`{lost}` is set as well, and wins"),
-                hint: Some(format!("remove `{from}`")),
-                consequence: None,
-            });
+        self.note(from, at, &format!("`{to}`"));
+        let merged = self.put(to, at, change(member.value));
+        for path in merged.moved {
+            let inner = &path.segments()[to.segments().len()..];
+            let from = inner.iter().fold(from.clone(), |from, step| from.with(step.clone()));
+            self.moved_silently(&from, &path);
+        }
+        if let Some(lost) = merged.lost {
+            let message = format!("`{lost}` is set as well, and wins");
+            self.warn(from, at, &message, &format!("remove `{from}`"));
         }
     }
 
@@ -59,23 +57,29 @@ impl<'t> Tree<'t> {
         Some(members.remove(index))
     }
 
-    /// Puts a value in place; what stands there already wins. The first path where it did.
-    pub fn put(&mut self, to: &KeyPath, at: At, value: Node) -> Option<KeyPath> {
-        let (parent, last) = to.split_last()?;
-        let Segment::Key(key) = last else { return None };
-        let parent = object_at(self.root, &parent, at)?;
-        let members = parent.members_mut()?;
+    /// Puts a value in place; what stands there already wins.
+    pub fn put(&mut self, to: &KeyPath, at: At, value: Node) -> Merged {
+        let mut merged = Merged::default();
+        let Some((parent, Segment::Key(key))) = to.split_last() else {
+            return merged;
+        };
+        let members = object_at(self.root, &parent, at).and_then(Node::members_mut);
+        let Some(members) = members else {
+            merged.lost = Some(parent);
+            return merged;
+        };
         match members.iter_mut().find(|member| member.key == *key) {
-            Some(member) => merge_under(&mut member.value, value, to),
+            Some(member) => merge_under(&mut member.value, value, to, &mut merged),
             None => {
+                merged.moved.push(to.clone());
                 members.push(Member {
                     key: key.clone(),
                     key_at: at,
                     value,
                 });
-                None
             }
         }
+        merged
     }
 
     /// Records a move and tells about it.
@@ -212,20 +216,29 @@ fn object_at<'a>(root: &'a mut Node, path: &KeyPath, at: At) -> Option<&'a mut N
         })
 }
 
-/// Adds what `under` has and `over` has not. The first path where both have something.
-fn merge_under(over: &mut Node, under: Node, path: &KeyPath) -> Option<KeyPath> {
+/// What became of a value that was put in place.
+#[derive(Debug, Default)]
+pub struct Merged {
+    /// What found its place.
+    pub moved: Vec<KeyPath>,
+    /// The first path where something stood already.
+    pub lost: Option<KeyPath>,
+}
+
+/// Adds what `under` has and `over` has not.
+fn merge_under(over: &mut Node, under: Node, path: &KeyPath, merged: &mut Merged) {
     let (Kind::Object(members), Kind::Object(more)) = (&mut over.kind, under.kind) else {
-        return Some(path.clone());
+        merged.lost.get_or_insert_with(|| path.clone());
+        return;
     };
-    let mut lost = None;
     for member in more {
+        let inner = path.key(&member.key);
         match members.iter_mut().find(|known| known.key == member.key) {
-            Some(known) => {
-                let inner = merge_under(&mut known.value, member.value, &path.key(&member.key));
-                lost = lost.or(inner);
+            Some(known) => merge_under(&mut known.value, member.value, &inner, merged),
+            None => {
+                merged.moved.push(inner);
+                members.push(member);
             }
-            None => members.push(member),
         }
     }
-    lost
 }

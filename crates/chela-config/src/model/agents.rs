@@ -29,6 +29,8 @@ section! {
         video_generation_model: Option<ModelChoice>,
         /// Model that makes music.
         music_generation_model: Option<ModelChoice>,
+        /// Try another provider when one cannot make pictures, videos or music.
+        media_generation_auto_provider_fallback: Option<bool>,
         /// Model that reads PDF files.
         pdf_model: Option<ModelChoice>,
         /// Largest PDF read, in megabytes.

@@ -29,7 +29,7 @@ section! {
         /// Small programs that start jobs.
         triggers: Foreign,
         /// Jobs written in this file.
-        jobs: Vec<OpenMap>,
+        jobs: Option<serde_json::Value>,
     }
 
     /// Trying again.

@@ -90,6 +90,8 @@ section! {
         node_host: Foreign,
         /// Outgoing proxy. Kept for other programs that read this file.
         proxy: Foreign,
+        /// Reports to the makers. Kept for other programs that read this file; Chela sends none.
+        telemetry: Foreign,
         /// Command line looks. Kept for other programs that read this file.
         cli: Foreign,
         /// Updates. Kept for other programs that read this file.
@@ -107,7 +109,8 @@ section! {
         /// When it was written.
         last_touched_at: Option<Scalar>,
         /// Which migrations were written back to the file.
-        migrations: Vec<String>,
+        migrations: OpenMap,
+        ..other: OpenMap,
     }
 
     /// The agent of last resort.

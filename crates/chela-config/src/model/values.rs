@@ -360,6 +360,8 @@ words! {
         File = "file",
         /// The output of a command.
         Exec = "exec",
+        /// The program's own store.
+        Store = "store",
     }
 }
 

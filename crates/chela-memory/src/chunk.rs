@@ -1,0 +1,89 @@
+//! Notes cut into the units that are searched.
+//!
+//! By default a unit is what a person would call one entry: a list item, a message, a paragraph,
+//! a table, a code block. Small units find more per character shown; neighbours are put together
+//! again when an answer is shown. `Cut::Fixed` is the reference's way: runs of lines of a fixed
+//! size that overlap.
+
+mod blocks;
+mod fixed;
+
+use chela_core::tokens;
+
+use crate::day::Day;
+
+/// One unit of a note.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// First and last line, from 1.
+    pub start_line: u32,
+    pub end_line: u32,
+    /// The headings above it, outermost first.
+    pub heading: String,
+    /// Which part of the file it belongs to: units under one heading are one part.
+    pub section: u32,
+    /// The day it is about, from the nearest dated heading, the front matter or the file name.
+    pub date: Option<Day>,
+    pub text: String,
+    /// Where the text starts without list mark and speaker: `- Ann: hello` says `hello`.
+    pub body_at: u32,
+    pub speaker: Option<Speaker>,
+}
+
+impl Chunk {
+    /// The text without list mark and speaker.
+    pub fn body(&self) -> &str {
+        self.text.get(self.body_at as usize..).unwrap_or(&self.text)
+    }
+}
+
+/// Who says a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speaker {
+    User,
+    Assistant,
+    /// A name.
+    Other,
+}
+
+/// How notes are cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// One entry each, at most this many tokens.
+    Units { tokens: usize },
+    /// Runs of lines of so many tokens, the next repeating the end of the last.
+    Fixed { tokens: usize, overlap: usize },
+}
+
+impl Default for Cut {
+    fn default() -> Self {
+        Self::Units { tokens: 160 }
+    }
+}
+
+impl Cut {
+    /// A name for the index: chunks made another way are made again.
+    pub fn identity(self) -> String {
+        match self {
+            Self::Units { tokens } => format!("units-1/{tokens}"),
+            Self::Fixed { tokens, overlap } => format!("fixed-1/{tokens}/{overlap}"),
+        }
+    }
+
+    /// Cuts a Markdown file. `path` may carry a date.
+    pub fn markdown(self, path: &str, text: &str) -> Vec<Chunk> {
+        let named = Day::find(path.rsplit('/').next().unwrap_or(path));
+        match self {
+            Self::Units { tokens } => blocks::cut(text, tokens.max(16), named),
+            Self::Fixed { tokens, overlap } => fixed::cut(text, tokens.max(16), overlap, named),
+        }
+    }
+}
+
+/// Whether a text is within a number of tokens; short texts are not counted.
+fn fits(text: &str, limit: usize) -> bool {
+    text.len() <= limit * 2 || tokens::count_at_most(text, limit).is_some()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! Runs of lines of a fixed size that overlap, as the reference cuts.
+
+use super::Chunk;
+use crate::day::Day;
+
+/// The reference takes a token for four characters.
+const CHARS_PER_TOKEN: usize = 4;
+
+pub fn cut(text: &str, tokens: usize, overlap: usize, named: Option<Day>) -> Vec<Chunk> {
+    let most = tokens * CHARS_PER_TOKEN;
+    let shared = overlap.min(tokens / 2) * CHARS_PER_TOKEN;
+    let mut chunks = Vec::new();
+    let mut run: Vec<(u32, &str)> = Vec::new();
+    let mut size = 0;
+    for (number, line) in (1..).zip(text.lines()) {
+        // A line longer than a chunk is cut by itself.
+        for piece in pieces(line, most) {
+            let length = piece.chars().count() + 1;
+            if !run.is_empty() && size + length > most {
+                push(&mut chunks, &run, named);
+                (run, size) = tail(&run, shared);
+            }
+            run.push((number, piece));
+            size += length;
+        }
+    }
+    push(&mut chunks, &run, named);
+    chunks
+}
+
+fn push(chunks: &mut Vec<Chunk>, run: &[(u32, &str)], named: Option<Day>) {
+    let (Some(first), Some(last)) = (run.first(), run.last()) else {
+        return;
+    };
+    let text = run
+        .iter()
+        .map(|(_, line)| *line)
+        .collect::<Vec<_>>()
+        .join("\n");
+    if text.trim().is_empty() {
+        return;
+    }
+    chunks.push(Chunk {
+        start_line: first.0,
+        end_line: last.0,
+        heading: String::new(),
+        section: chunks.len() as u32,
+        date: named,
+        text,
+        body_at: 0,
+        speaker: None,
+    });
+}
+
+fn tail<'a>(run: &[(u32, &'a str)], shared: usize) -> (Vec<(u32, &'a str)>, usize) {
+    let mut size = 0;
+    let mut from = run.len();
+    while from > 0 && size < shared {
+        from -= 1;
+        size += run[from].1.chars().count() + 1;
+    }
+    (run[from..].to_vec(), size)
+}
+
+fn pieces(line: &str, most: usize) -> impl Iterator<Item = &str> {
+    let mut rest = Some(line);
+    std::iter::from_fn(move || {
+        let line = rest.take()?;
+        match line.char_indices().nth(most) {
+            Some((at, _)) => {
+                rest = Some(&line[at..]);
+                Some(&line[..at])
+            }
+            None => Some(line),
+        }
+    })
+}

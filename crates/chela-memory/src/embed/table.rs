@@ -1,0 +1,77 @@
+//! The embedding that is always there: a table of word vectors inside the binary.
+//!
+//! A text's vector is the sum of the vectors of its word pieces. No model runs, nothing is
+//! downloaded, and a core embeds tens of thousands of chunks in a second.
+
+use std::sync::LazyLock;
+
+use super::wordpiece::WordPiece;
+
+/// See `data/pack.py` for the layout and `data/README.md` for where the numbers come from.
+static FILE: &[u8] = include_bytes!("../../data/table.bin");
+const HEADER: usize = 20;
+
+/// Dimensions of the built-in vectors.
+pub const DIMENSIONS: usize = 256;
+
+static TABLE: LazyLock<Table> = LazyLock::new(Table::open);
+
+/// The table, laid out for look-up.
+#[derive(Debug)]
+pub struct Table {
+    scales: &'static [u8],
+    rows: &'static [u8],
+    pieces: WordPiece,
+}
+
+impl Table {
+    /// The one inside the binary.
+    pub fn built_in() -> &'static Self {
+        &TABLE
+    }
+
+    fn open() -> Self {
+        let number = |at: usize| {
+            FILE[at..at + 4]
+                .iter()
+                .rev()
+                .fold(0_usize, |n, byte| n << 8 | usize::from(*byte))
+        };
+        let (rows, words) = (number(8), number(16));
+        let scales_end = HEADER + 4 * rows;
+        let rows_end = scales_end + rows * DIMENSIONS;
+        Self {
+            scales: &FILE[HEADER..scales_end],
+            rows: &FILE[scales_end..rows_end],
+            pieces: WordPiece::new(
+                std::str::from_utf8(&FILE[rows_end..rows_end + words]).unwrap_or_default(),
+            ),
+        }
+    }
+
+    /// The ids of the word pieces of a text.
+    pub fn encode(&self, text: &str) -> Vec<u16> {
+        let mut ids = Vec::with_capacity(text.len() / 4);
+        self.pieces.encode(text, &mut ids);
+        ids
+    }
+
+    /// Adds the vectors of `ids`, each `weight` times, to `sum`.
+    pub fn add(&self, ids: &[u16], weight: f32, sum: &mut [f32; DIMENSIONS]) {
+        for id in ids {
+            let (row, scale) = self.row(*id);
+            let scale = scale * weight;
+            for (sum, value) in sum.iter_mut().zip(row) {
+                *sum += f32::from(*value as i8) * scale;
+            }
+        }
+    }
+
+    /// The row of one piece and what a step of it is worth.
+    pub fn row(&self, id: u16) -> (&'static [u8; DIMENSIONS], f32) {
+        let id = usize::from(id);
+        let (rows, _) = self.rows.as_chunks::<DIMENSIONS>();
+        let (scales, _) = self.scales.as_chunks::<4>();
+        (&rows[id], f32::from_le_bytes(scales[id]))
+    }
+}

@@ -1,0 +1,281 @@
+//! A closer look at the best candidates: their words, one by one.
+
+use std::collections::{HashMap, HashSet};
+
+use rusqlite::Connection;
+
+use super::{Hit, Ranked, SearchRequest};
+use crate::embed::table::{DIMENSIONS, Table};
+use crate::query::Query;
+use crate::settings::QueryMode;
+use crate::snapshot::Snapshot;
+use crate::words::Terms;
+
+/// Adds to the scores of the first `closer` candidates.
+pub fn look(
+    connection: &Connection,
+    snapshot: &Snapshot,
+    query: &Query,
+    request: &SearchRequest<'_>,
+    ranked: &mut [Ranked],
+    terms: &mut Terms,
+) -> rusqlite::Result<()> {
+    let weights = request.weights;
+    let count = ranked.len().min(weights.closer);
+    let (near, far) = ranked.split_at_mut(count);
+    let mut statement =
+        connection.prepare_cached("SELECT text, body_at FROM chunks WHERE id = ?1")?;
+    let question = Question::new(snapshot, query, terms, request);
+    let mut lowest_soft = f32::INFINITY;
+    let mut highest_soft = f32::NEG_INFINITY;
+    for one in near.iter_mut() {
+        let Some((text, body_at)) = statement
+            .query([one.chunk])?
+            .next()?
+            .map(|row| {
+                Ok::<_, rusqlite::Error>((row.get::<_, String>(0)?, row.get::<_, usize>(1)?))
+            })
+            .transpose()?
+        else {
+            continue;
+        };
+        let seen = question.compare(&text, text.get(body_at..).unwrap_or(&text), terms);
+        one.explain.coverage = seen.coverage;
+        one.explain.pairs = seen.pairs;
+        one.explain.soft = seen.soft;
+        one.explain.phrase = seen.phrase;
+        lowest_soft = lowest_soft.min(seen.soft);
+        highest_soft = highest_soft.max(seen.soft);
+    }
+    let spread = (highest_soft - lowest_soft).max(1e-6);
+    for one in near.iter_mut() {
+        if request.settings.mode != QueryMode::Vector {
+            one.score +=
+                weights.coverage * one.explain.coverage + weights.pairs * one.explain.pairs;
+            one.score += weights.phrase * one.explain.phrase;
+        }
+        one.score += weights.soft * (one.explain.soft - lowest_soft) / spread;
+    }
+    // What was not looked at stays behind what was.
+    let least = near
+        .iter()
+        .map(|one| one.score)
+        .fold(f32::INFINITY, f32::min);
+    if let Some(first) = far.first().map(|one| one.score) {
+        let down = (first - least).max(0.0) + 1e-3;
+        for one in far {
+            one.score -= down;
+        }
+    }
+    Ok(())
+}
+
+struct Question {
+    /// Term and share of the question's weight.
+    terms: HashMap<String, f32>,
+    pairs: HashSet<(String, String)>,
+    phrases: Vec<String>,
+    /// Direction and weight of each word piece.
+    pieces: Vec<(Vec<f32>, f32)>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    coverage: f32,
+    pairs: f32,
+    soft: f32,
+    phrase: f32,
+}
+
+impl Question {
+    fn new(
+        snapshot: &Snapshot,
+        query: &Query,
+        terms: &mut Terms,
+        request: &SearchRequest<'_>,
+    ) -> Self {
+        let all = snapshot.live as f32;
+        let frequency = |term: &str| {
+            snapshot
+                .parts
+                .iter()
+                .filter_map(|part| part.segment.postings(term))
+                .map(Iterator::count)
+                .sum::<usize>() as f32
+        };
+        let mut weighted: HashMap<String, f32> = HashMap::new();
+        for term in &query.terms {
+            let df = frequency(&term.text);
+            let idf = (1.0 + ((all - df).max(0.0) + 0.5) / (df + 0.5)).ln();
+            weighted.insert(term.text.clone(), idf * term.weight);
+        }
+        let total: f32 = weighted.values().sum::<f32>().max(1e-6);
+        weighted.values_mut().for_each(|weight| *weight /= total);
+        let order = terms.of(&query.text);
+        let pairs = order
+            .windows(2)
+            .map(|pair| (pair[0].clone(), pair[1].clone()))
+            .collect();
+        let common = request.weights.common_name * all;
+        let meaning = query.meaning(|word| {
+            let stems = terms.of(word);
+            !stems.is_empty() && stems.iter().all(|stem| frequency(stem) > common)
+        });
+        let table = Table::built_in();
+        let mut ids = table.encode(&meaning);
+        ids.sort_unstable();
+        ids.dedup();
+        let mut pieces: Vec<(Vec<f32>, f32)> = ids
+            .into_iter()
+            .map(|id| {
+                let (row, scale) = table.row(id);
+                let vector: Vec<f32> = row.iter().map(|v| f32::from(*v as i8)).collect();
+                let length = vector.iter().map(|v| v * v).sum::<f32>().sqrt().max(1e-6);
+                (vector.iter().map(|v| v / length).collect(), length * scale)
+            })
+            .collect();
+        let total: f32 = pieces
+            .iter()
+            .map(|(_, weight)| weight)
+            .sum::<f32>()
+            .max(1e-6);
+        pieces.iter_mut().for_each(|(_, weight)| *weight /= total);
+        let phrases = query
+            .phrases
+            .iter()
+            .map(|phrase| phrase.to_lowercase())
+            .collect();
+        Self {
+            terms: weighted,
+            pairs,
+            phrases,
+            pieces,
+        }
+    }
+
+    fn compare(&self, text: &str, body: &str, terms: &mut Terms) -> Seen {
+        let found = terms.of(text);
+        let present: HashSet<&str> = found.iter().map(String::as_str).collect();
+        let coverage = self
+            .terms
+            .iter()
+            .filter(|(term, _)| present.contains(term.as_str()))
+            .map(|(_, weight)| weight)
+            .sum();
+        let in_row: HashSet<(String, String)> = found
+            .windows(2)
+            .map(|pair| (pair[0].clone(), pair[1].clone()))
+            .filter(|pair| self.pairs.contains(pair))
+            .collect();
+        let pairs = in_row.len() as f32 / self.pairs.len().max(1) as f32;
+        let lower = text.to_lowercase();
+        let kept = self
+            .phrases
+            .iter()
+            .filter(|phrase| lower.contains(phrase.as_str()))
+            .count();
+        let phrase = kept as f32 / self.phrases.len().max(1) as f32;
+        Seen {
+            coverage,
+            pairs,
+            soft: self.soft(body),
+            phrase,
+        }
+    }
+
+    /// How well each word piece of the question is met by the one most like it.
+    fn soft(&self, body: &str) -> f32 {
+        let table = Table::built_in();
+        let mut ids = table.encode(body);
+        ids.sort_unstable();
+        ids.dedup();
+        let mut best = vec![-1.0_f32; self.pieces.len()];
+        for id in ids {
+            let (row, _) = table.row(id);
+            let mut wide = [0.0_f32; DIMENSIONS];
+            let mut length = 0.0;
+            for (wide, value) in wide.iter_mut().zip(row) {
+                *wide = f32::from(*value as i8);
+            }
+            for value in &wide {
+                length += value * value;
+            }
+            let scale = 1.0 / length.sqrt().max(1e-6);
+            for ((vector, _), best) in self.pieces.iter().zip(&mut best) {
+                *best = best.max(dot(vector, &wide) * scale);
+            }
+        }
+        self.pieces
+            .iter()
+            .zip(best)
+            .map(|((_, weight), best)| weight * best.max(0.0))
+            .sum()
+    }
+}
+
+/// In eight lanes, which is how the compiler makes vectors of it.
+fn dot(a: &[f32], b: &[f32; DIMENSIONS]) -> f32 {
+    let mut lanes = [0.0_f32; 8];
+    let (a, _) = a.as_chunks::<8>();
+    let (b, _) = b.as_chunks::<8>();
+    for (a, b) in a.iter().zip(b) {
+        for lane in 0..8 {
+            lanes[lane] += a[lane] * b[lane];
+        }
+    }
+    lanes.iter().sum()
+}
+
+/// Copies are looked for among the hits that are likely to be shown.
+const COMPARED: usize = 24;
+
+/// Drops hits that nearly repeat a better one.
+pub fn drop_copies(hits: &mut Vec<Hit>, above: f32, terms: &mut Terms) {
+    let mut kept: Vec<HashSet<String>> = Vec::new();
+    hits.retain(|hit| {
+        if kept.len() >= COMPARED {
+            return true;
+        }
+        let words: HashSet<String> = terms.of(&hit.text).into_iter().collect();
+        let copy = kept.iter().any(|other| jaccard(&words, other) > above);
+        if !copy {
+            kept.push(words);
+        }
+        !copy
+    });
+}
+
+/// Maximal marginal relevance: each next hit is good and unlike those before it.
+pub fn diversify(hits: &mut Vec<Hit>, lambda: f32, terms: &mut Terms) {
+    let mut rest: Vec<(HashSet<String>, Hit)> = hits
+        .drain(..)
+        .map(|hit| (terms.of(&hit.text).into_iter().collect(), hit))
+        .collect();
+    let mut chosen: Vec<HashSet<String>> = Vec::new();
+    while !rest.is_empty() {
+        let value = |(words, hit): &(HashSet<String>, Hit)| {
+            let like = chosen
+                .iter()
+                .map(|other| jaccard(words, other))
+                .fold(0.0, f32::max);
+            lambda * hit.score - (1.0 - lambda) * like
+        };
+        let mut best = 0;
+        for at in 1..rest.len() {
+            if value(&rest[at]) > value(&rest[best]) {
+                best = at;
+            }
+        }
+        let (words, hit) = rest.remove(best);
+        chosen.push(words);
+        hits.push(hit);
+    }
+}
+
+fn jaccard(a: &HashSet<String>, b: &HashSet<String>) -> f32 {
+    if a.is_empty() && b.is_empty() {
+        return 1.0;
+    }
+    let common = a.intersection(b).count() as f32;
+    common / ((a.len() + b.len()) as f32 - common)
+}

@@ -1,0 +1,138 @@
+//! Hits put together as they are shown: neighbours become one excerpt.
+
+use chela_core::{Audience, Trust};
+
+use super::{Explain, Hit};
+use crate::day::Day;
+
+/// Lines of one file, with what made them worth showing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Excerpt {
+    pub label: String,
+    pub start_line: u32,
+    pub end_line: u32,
+    pub heading: String,
+    pub date: Option<Day>,
+    pub text: String,
+    pub trust: Trust,
+    pub audience: Audience,
+    /// Of the best hit in it.
+    pub score: f32,
+    pub explain: Explain,
+    slots: (usize, usize),
+}
+
+/// How much may be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Budget {
+    /// So many excerpts, none longer than `chars` after merging.
+    Results { count: usize, chars: usize },
+    /// So many characters of text in all.
+    Chars(usize),
+}
+
+/// Puts hits, best first, together into excerpts, best first.
+pub fn excerpts(hits: &[Hit], budget: Budget) -> Vec<Excerpt> {
+    let mut shown: Vec<Excerpt> = Vec::new();
+    let mut used = 0;
+    for hit in hits {
+        let length = hit.text.chars().count();
+        let (room, longest) = match budget {
+            Budget::Results { count, chars } => (shown.len() < count, chars),
+            Budget::Chars(limit) if used + length > limit => break,
+            Budget::Chars(limit) => (true, limit),
+        };
+        let beside = shown.iter_mut().position(|excerpt| {
+            excerpt.label == hit.label
+                && excerpt.text.chars().count() + length < longest
+                && (hit.slot + 1 == excerpt.slots.0 || hit.slot == excerpt.slots.1 + 1)
+        });
+        match beside {
+            Some(at) => {
+                shown[at].join(hit);
+                // It may now touch another one.
+                close_gaps(&mut shown, at, longest);
+            }
+            None if room => shown.push(Excerpt::of(hit)),
+            None => continue,
+        }
+        used += length;
+    }
+    shown
+}
+
+fn close_gaps(shown: &mut Vec<Excerpt>, at: usize, longest: usize) {
+    let here = shown[at].clone();
+    let other = shown.iter().position(|other| {
+        other.label == here.label
+            && (other.slots.1 + 1 == here.slots.0 || here.slots.1 + 1 == other.slots.0)
+            && other.text.chars().count() + here.text.chars().count() < longest
+    });
+    if let Some(other) = other {
+        let (first, second) = (at.min(other), at.max(other));
+        let later = shown.remove(second);
+        shown[first].absorb(later);
+    }
+}
+
+impl Excerpt {
+    fn of(hit: &Hit) -> Self {
+        Self {
+            label: hit.label.clone(),
+            start_line: hit.start_line,
+            end_line: hit.end_line,
+            heading: hit.heading.clone(),
+            date: hit.date,
+            text: hit.text.clone(),
+            trust: hit.trust,
+            audience: hit.audience,
+            score: hit.score,
+            explain: hit.explain,
+            slots: (hit.slot, hit.slot),
+        }
+    }
+
+    fn join(&mut self, hit: &Hit) {
+        self.absorb(Self::of(hit));
+    }
+
+    fn absorb(&mut self, other: Self) {
+        let (first, second) = if other.slots.0 < self.slots.0 {
+            (&other, &*self)
+        } else {
+            (&*self, &other)
+        };
+        // A blank line between them in the file is one here too.
+        let gap = if second.start_line > first.end_line + 1 {
+            "\n\n"
+        } else {
+            "\n"
+        };
+        let gap = if second.start_line == first.end_line {
+            ""
+        } else {
+            gap
+        };
+        self.text = format!("{}{gap}{}", first.text, second.text);
+        self.trust = self.trust.join(other.trust);
+        self.audience = self.audience.min(other.audience);
+        self.start_line = self.start_line.min(other.start_line);
+        self.end_line = self.end_line.max(other.end_line);
+        self.slots = (
+            self.slots.0.min(other.slots.0),
+            self.slots.1.max(other.slots.1),
+        );
+        if other.score > self.score {
+            (self.score, self.explain) = (other.score, other.explain);
+        }
+    }
+
+    /// `memory/2026-03-04.md#L10-L14`.
+    pub fn citation(&self) -> String {
+        if self.start_line == self.end_line {
+            format!("{}#L{}", self.label, self.start_line)
+        } else {
+            format!("{}#L{}-L{}", self.label, self.start_line, self.end_line)
+        }
+    }
+}

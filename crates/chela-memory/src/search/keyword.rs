@@ -1,0 +1,184 @@
+//! The keyword leg: BM25 over units and over sections.
+
+use std::collections::HashMap;
+
+use super::weights::Weights;
+use crate::query::Query;
+use crate::snapshot::{Part, Snapshot};
+
+/// In how many current chunks a term stands.
+#[derive(Debug, Default)]
+pub struct Counts(HashMap<String, usize>);
+
+impl Counts {
+    pub fn of(&self, term: &str) -> Option<usize> {
+        self.0.get(term).copied()
+    }
+}
+
+/// Terms no chunk has are looked up as the beginning of others, at this weight.
+const PREFIX_WEIGHT: f32 = 0.5;
+const SHORTEST_PREFIX: usize = 4;
+const MOST_PREFIXED: usize = 8;
+
+/// Scores every chunk and every section.
+pub fn score(
+    snapshot: &Snapshot,
+    query: &Query,
+    weights: &Weights,
+    units: &mut Vec<f32>,
+    sections: &mut Vec<f32>,
+) -> Counts {
+    units.clear();
+    units.resize(snapshot.slots(), 0.0);
+    sections.clear();
+    sections.resize(snapshot.sections, 0.0);
+    let mut counts = Counts::default();
+    let mut scorer = Scorer::new(snapshot, weights, units, sections);
+    for term in &query.terms {
+        let found = scorer.add(&term.text, term.weight);
+        counts.0.insert(term.text.clone(), found);
+        if found == 0 && term.text.chars().count() >= SHORTEST_PREFIX {
+            for longer in longer_terms(snapshot, &term.text) {
+                scorer.add(&longer, term.weight * PREFIX_WEIGHT);
+            }
+        }
+    }
+    spread(snapshot, weights, units);
+    counts
+}
+
+fn longer_terms(snapshot: &Snapshot, prefix: &str) -> Vec<String> {
+    let mut terms: Vec<String> = snapshot
+        .parts
+        .iter()
+        .flat_map(|part| part.segment.terms_with_prefix(prefix, MOST_PREFIXED))
+        .map(str::to_owned)
+        .collect();
+    terms.sort_unstable();
+    terms.dedup();
+    terms.truncate(MOST_PREFIXED);
+    terms
+}
+
+struct Scorer<'a> {
+    snapshot: &'a Snapshot,
+    weights: &'a Weights,
+    units: &'a mut [f32],
+    sections: &'a mut [f32],
+    /// `k1 * (1 - b)` and `k1 * b / average length`, for units and sections.
+    unit_norm: (f32, f32),
+    section_norm: (f32, f32),
+    hits: Vec<(u32, u32)>,
+}
+
+impl<'a> Scorer<'a> {
+    fn new(
+        snapshot: &'a Snapshot,
+        weights: &'a Weights,
+        units: &'a mut [f32],
+        sections: &'a mut [f32],
+    ) -> Self {
+        let average = |count: usize| (snapshot.live_terms as f32 / count.max(1) as f32).max(1.0);
+        let norm = |average: f32| {
+            (
+                weights.k1 * (1.0 - weights.b),
+                weights.k1 * weights.b / average,
+            )
+        };
+        Self {
+            unit_norm: norm(average(snapshot.live)),
+            section_norm: norm(average(snapshot.sections)),
+            snapshot,
+            weights,
+            units,
+            sections,
+            hits: Vec::new(),
+        }
+    }
+
+    /// Adds one term; returns in how many current chunks it stands.
+    fn add(&mut self, term: &str, weight: f32) -> usize {
+        let (mut chunks, mut sections) = (0, 0);
+        for part in &self.snapshot.parts {
+            let mut last = u32::MAX;
+            for (doc, _) in part.segment.postings(term).into_iter().flatten() {
+                if !part.alive.get(doc as usize).copied().unwrap_or_default() {
+                    continue;
+                }
+                chunks += 1;
+                let parent = part.segment.parents[doc as usize];
+                sections += usize::from(parent != last);
+                last = parent;
+            }
+        }
+        if chunks == 0 {
+            return 0;
+        }
+        let unit_idf = idf(self.snapshot.live, chunks) * weight;
+        let section_idf = idf(self.snapshot.sections, sections) * weight;
+        for part in &self.snapshot.parts {
+            self.add_part(part, term, unit_idf, section_idf);
+        }
+        chunks
+    }
+
+    fn add_part(&mut self, part: &Part, term: &str, unit_idf: f32, section_idf: f32) {
+        let Some(postings) = part.segment.postings(term) else {
+            return;
+        };
+        let k = self.weights.k1 + 1.0;
+        self.hits.clear();
+        self.hits.extend(
+            postings.filter(|(doc, _)| part.alive.get(*doc as usize).copied().unwrap_or_default()),
+        );
+        for (doc, count) in &self.hits {
+            let count = *count as f32;
+            let length = part.segment.lengths[*doc as usize] as f32;
+            let norm = self.unit_norm.0 + self.unit_norm.1 * length;
+            self.units[part.base + *doc as usize] += unit_idf * count * k / (count + norm);
+        }
+        let parents = &part.segment.parents;
+        for run in self
+            .hits
+            .chunk_by(|a, b| parents[a.0 as usize] == parents[b.0 as usize])
+        {
+            let parent = parents[run[0].0 as usize] as usize;
+            let count: u32 = run.iter().map(|(_, count)| count).sum();
+            let count = count as f32;
+            let length = part.segment.parent_lengths[parent] as f32;
+            let norm = self.section_norm.0 + self.section_norm.1 * length;
+            self.sections[part.section_base + parent] += section_idf * count * k / (count + norm);
+        }
+    }
+}
+
+fn idf(all: usize, with: usize) -> f32 {
+    let (all, with) = (all as f32, with as f32);
+    (1.0 + ((all - with).max(0.0) + 0.5) / (with + 0.5)).ln()
+}
+
+/// Lets each unit share in what its neighbours in the same file say.
+fn spread(snapshot: &Snapshot, weights: &Weights, units: &mut [f32]) {
+    if weights.before == 0.0 && weights.after == 0.0 {
+        return;
+    }
+    for part in &snapshot.parts {
+        let docs = &part.segment.docs;
+        let scores = &mut units[part.base..part.base + docs.len()];
+        let mut before = 0.0;
+        for at in 0..docs.len() {
+            let own = scores[at];
+            let next = match docs.get(at + 1) {
+                Some(next) if next.file == docs[at].file => scores[at + 1],
+                _ => 0.0,
+            };
+            let previous = match at.checked_sub(1) {
+                Some(last) if docs[last].file == docs[at].file => before,
+                _ => 0.0,
+            };
+            scores[at] = own + weights.before * previous + weights.after * next;
+            before = own;
+        }
+    }
+}

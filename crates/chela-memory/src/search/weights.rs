@@ -1,0 +1,52 @@
+//! The numbers ranking turns on. Found on half of the groups of the benchmark sets.
+
+/// See each field; all are added to scores between 0 and 1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Weights {
+    pub k1: f32,
+    pub b: f32,
+    /// The share of the vectors by kind of question.
+    pub vector_prose: f32,
+    pub vector_names: f32,
+    pub vector_code: f32,
+    /// What the unit before and after say counts for the one between: answers follow questions.
+    pub before: f32,
+    pub after: f32,
+    /// A unit in a section about the subject is likelier to be meant.
+    pub section: f32,
+    /// In conversations with an assistant, what the user said.
+    pub said_by_user: f32,
+    /// A unit of the day that was asked for.
+    pub asked_day: f32,
+    /// A name in more than this share of the chunks tells nothing apart.
+    pub common_name: f32,
+    /// How many are looked at more closely.
+    pub closer: usize,
+    pub coverage: f32,
+    pub pairs: f32,
+    pub soft: f32,
+    pub phrase: f32,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self {
+            k1: 1.2,
+            b: 0.4,
+            vector_prose: 0.4,
+            vector_names: 0.3,
+            vector_code: 0.5,
+            before: 0.25,
+            after: 0.1,
+            section: 0.4,
+            said_by_user: 0.2,
+            asked_day: 0.2,
+            common_name: 0.2,
+            closer: 60,
+            coverage: 0.2,
+            pairs: 0.3,
+            soft: 0.4,
+            phrase: 1.0,
+        }
+    }
+}

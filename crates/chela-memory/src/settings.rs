@@ -1,0 +1,212 @@
+//! What the operator wants of memory, as plain values.
+
+use crate::chunk::Cut;
+
+/// Everything that can be set. The defaults are what a fresh machine uses.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MemorySettings {
+    pub enabled: bool,
+    pub sources: Vec<SourceKind>,
+    pub extra_paths: Vec<ExtraPath>,
+    pub cut: Cut,
+    pub query: QuerySettings,
+    pub sync: SyncSettings,
+    pub cache: CacheSettings,
+    pub citations: Citations,
+    pub limits: ReadLimits,
+    pub prelude: PreludeSettings,
+}
+
+impl Default for MemorySettings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            sources: vec![SourceKind::Memory],
+            extra_paths: Vec::new(),
+            cut: Cut::default(),
+            query: QuerySettings::default(),
+            sync: SyncSettings::default(),
+            cache: CacheSettings::default(),
+            citations: Citations::Auto,
+            limits: ReadLimits::default(),
+            prelude: PreludeSettings::default(),
+        }
+    }
+}
+
+/// Where text comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SourceKind {
+    /// MEMORY.md, USER.md, memory/ and the extra paths.
+    Memory,
+    /// Transcripts of earlier conversations.
+    Sessions,
+}
+
+/// A file, folder or pattern outside `memory/`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExtraPath {
+    pub path: String,
+    /// Which files of a folder; Markdown files without it.
+    pub pattern: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct QuerySettings {
+    pub mode: QueryMode,
+    pub max_results: usize,
+    /// In compat mode an absolute score; otherwise the share of the best hit's score below which
+    /// hits are left out. `None` keeps everything.
+    pub min_score: Option<f32>,
+    /// The share of the vectors; `None` chooses by question.
+    pub vector_weight: Option<f32>,
+    pub text_weight: Option<f32>,
+    pub candidate_multiplier: usize,
+    pub duplicates: Duplicates,
+    pub recency: Recency,
+}
+
+impl Default for QuerySettings {
+    fn default() -> Self {
+        Self {
+            mode: QueryMode::Best,
+            max_results: 6,
+            min_score: None,
+            vector_weight: None,
+            text_weight: None,
+            candidate_multiplier: 4,
+            duplicates: Duplicates::Drop { above: 0.9 },
+            recency: Recency {
+                half_life_days: 30.0,
+                weight: 0.02,
+            },
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueryMode {
+    /// What the benchmark rewards.
+    Best,
+    /// The reference's formula, to the letter.
+    Compat,
+    /// Words only.
+    Keyword,
+    /// Vectors only.
+    Vector,
+}
+
+/// What becomes of hits that say the same.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Duplicates {
+    Keep,
+    /// Only near-copies go: this share of their words is common.
+    Drop {
+        above: f32,
+    },
+    /// Maximal marginal relevance over all hits.
+    Mmr {
+        lambda: f32,
+    },
+}
+
+/// How much newer notes are preferred. It breaks ties: the most it adds is `weight`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Recency {
+    pub half_life_days: f32,
+    pub weight: f32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SyncSettings {
+    pub on_session_start: Switch,
+    pub on_search: Switch,
+    pub watch: Switch,
+    pub watch_debounce_ms: u64,
+    /// 0 is never.
+    pub interval_minutes: u64,
+    pub session_delta_bytes: u64,
+    pub session_delta_messages: u64,
+}
+
+impl Default for SyncSettings {
+    fn default() -> Self {
+        Self {
+            on_session_start: Switch::On,
+            on_search: Switch::On,
+            watch: Switch::On,
+            watch_debounce_ms: 1500,
+            interval_minutes: 0,
+            session_delta_bytes: 100_000,
+            session_delta_messages: 50,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Switch {
+    On,
+    Off,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CacheSettings {
+    pub enabled: bool,
+    pub max_entries: usize,
+}
+
+impl Default for CacheSettings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            max_entries: 200_000,
+        }
+    }
+}
+
+/// Whether results carry `Source: path#L10-L14`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Citations {
+    On,
+    Off,
+    /// In private sessions, where the reader may open the file.
+    Auto,
+}
+
+/// How much `memory_get` may return.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadLimits {
+    pub max_chars: usize,
+    pub default_lines: u32,
+}
+
+impl Default for ReadLimits {
+    fn default() -> Self {
+        Self {
+            max_chars: 12_000,
+            default_lines: 120,
+        }
+    }
+}
+
+/// The daily notes a new session starts with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PreludeSettings {
+    pub enabled: bool,
+    pub days: u32,
+    pub max_file_bytes: u64,
+    pub max_file_chars: usize,
+    pub max_total_chars: usize,
+}
+
+impl Default for PreludeSettings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            days: 2,
+            max_file_bytes: 16_384,
+            max_file_chars: 1_200,
+            max_total_chars: 2_800,
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The index as a search sees it: segments held in memory, read again only where they changed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::segment::Segment;
+use crate::vector::Matrix;
+
+/// A consistent view of the index.
+#[derive(Debug, Default)]
+pub struct Snapshot {
+    pub generation: i64,
+    pub parts: Vec<Part>,
+    /// Chunks that are current.
+    pub live: usize,
+    pub live_terms: u64,
+    /// Sections with something current in them.
+    pub sections: usize,
+    /// The model the vectors are of.
+    pub model: String,
+}
+
+/// One segment, its vectors and what of it is current.
+#[derive(Debug)]
+pub struct Part {
+    pub id: i64,
+    pub segment: Arc<Segment>,
+    /// `None` until the model has seen this segment.
+    pub matrix: Option<Arc<Matrix>>,
+    pub alive: Vec<bool>,
+    /// Number of the first chunk and section in arrays over all parts.
+    pub base: usize,
+    pub section_base: usize,
+}
+
+impl Snapshot {
+    /// The current view, reusing what `old` has read. Call within a read transaction.
+    pub fn load(connection: &Connection, model: &str, old: Option<Self>) -> rusqlite::Result<Self> {
+        let generation = generation(connection)?;
+        let mut kept: HashMap<i64, (Arc<Segment>, Option<Arc<Matrix>>)> = HashMap::new();
+        if let Some(old) = old {
+            if old.generation == generation && old.model == model {
+                return Ok(old);
+            }
+            let same = old.model == model;
+            for part in old.parts {
+                kept.insert(part.id, (part.segment, part.matrix.filter(|_| same)));
+            }
+        }
+        let homes: HashMap<i64, i64> = connection
+            .prepare_cached("SELECT id, segment FROM files")?
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<rusqlite::Result<_>>()?;
+        let ids: Vec<i64> = connection
+            .prepare_cached("SELECT id FROM segments ORDER BY id")?
+            .query_map([], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        let mut this = Self {
+            generation,
+            model: model.to_owned(),
+            ..Self::default()
+        };
+        let mut base = 0;
+        for id in ids {
+            let (segment, matrix) = match kept.remove(&id) {
+                Some((segment, Some(matrix))) => (segment, Some(matrix)),
+                Some((segment, None)) => {
+                    let matrix = load_matrix(connection, id, model, segment.docs.len())?;
+                    (segment, matrix)
+                }
+                None => {
+                    let Some(segment) = load_segment(connection, id)? else {
+                        continue;
+                    };
+                    let matrix = load_matrix(connection, id, model, segment.docs.len())?;
+                    (Arc::new(segment), matrix)
+                }
+            };
+            let section_base = this.sections;
+            let part = Part::new(id, segment, matrix, &homes, (base, section_base));
+            base += part.segment.docs.len();
+            this.sections += part.segment.parent_lengths.len();
+            this.live += part.alive.iter().filter(|alive| **alive).count();
+            this.live_terms += part
+                .alive
+                .iter()
+                .zip(&part.segment.lengths)
+                .filter(|(alive, _)| **alive)
+                .map(|(_, length)| u64::from(*length))
+                .sum::<u64>();
+            this.parts.push(part);
+        }
+        Ok(this)
+    }
+
+    /// Chunks in all parts, dead ones included.
+    pub fn slots(&self) -> usize {
+        self.parts
+            .last()
+            .map_or(0, |part| part.base + part.segment.docs.len())
+    }
+
+    /// The part a slot is in, and its place there.
+    pub fn locate(&self, slot: usize) -> Option<(&Part, usize)> {
+        let at = self
+            .parts
+            .partition_point(|part| part.base <= slot)
+            .checked_sub(1)?;
+        let part = &self.parts[at];
+        Some((part, slot - part.base))
+    }
+
+    /// Whether every current chunk has a vector of the model.
+    pub fn has_vectors(&self) -> bool {
+        self.parts.iter().all(|part| part.matrix.is_some())
+    }
+}
+
+impl Part {
+    fn new(
+        id: i64,
+        segment: Arc<Segment>,
+        matrix: Option<Arc<Matrix>>,
+        homes: &HashMap<i64, i64>,
+        (base, section_base): (usize, usize),
+    ) -> Self {
+        // Chunks of a file lie together, so the answer is looked up once per file.
+        let mut last = (i64::MIN, false);
+        let alive = segment
+            .docs
+            .iter()
+            .map(|doc| {
+                if doc.file != last.0 {
+                    last = (doc.file, homes.get(&doc.file) == Some(&id));
+                }
+                last.1
+            })
+            .collect();
+        Self {
+            id,
+            segment,
+            matrix,
+            alive,
+            base,
+            section_base,
+        }
+    }
+}
+
+fn generation(connection: &Connection) -> rusqlite::Result<i64> {
+    let value: Option<String> = connection
+        .prepare_cached("SELECT value FROM meta WHERE key = 'generation'")?
+        .query_row([], |row| row.get(0))
+        .optional()?;
+    Ok(value.and_then(|value| value.parse().ok()).unwrap_or(0))
+}
+
+fn load_segment(connection: &Connection, id: i64) -> rusqlite::Result<Option<Segment>> {
+    connection
+        .prepare_cached("SELECT data FROM segments WHERE id = ?1")?
+        .query_row([id], |row| {
+            Ok(row.get_ref(0)?.as_blob().ok().and_then(Segment::from_bytes))
+        })
+}
+
+fn load_matrix(
+    connection: &Connection,
+    id: i64,
+    model: &str,
+    rows: usize,
+) -> rusqlite::Result<Option<Arc<Matrix>>> {
+    let data: Option<Vec<u8>> = connection
+        .prepare_cached("SELECT data FROM vectors WHERE segment = ?1 AND model = ?2")?
+        .query_row(params![id, model], |row| row.get(0))
+        .optional()?;
+    Ok(data
+        .and_then(|data| Matrix::from_bytes(data, rows))
+        .map(Arc::new))
+}

@@ -1,0 +1,304 @@
+//! The files memory is made of.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use chela_core::{Audience, Host, Trust};
+use globset::{GlobBuilder, GlobMatcher};
+
+use crate::settings::{ExtraPath, MemorySettings, SourceKind};
+
+/// Larger files are no notes; they are named in the report and left out.
+pub const LARGEST_FILE: u64 = 16 * 1024 * 1024;
+
+/// A file that belongs to memory, as found on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundFile {
+    /// As shown and cited: relative to the workspace where it lies in it.
+    pub label: String,
+    pub path: PathBuf,
+    pub source: FileSource,
+    pub size: u64,
+    /// Nanoseconds since 1970; 0 where the file system does not say.
+    pub modified: i64,
+    pub trust: Trust,
+    pub audience: Audience,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FileSource {
+    Memory,
+    Extra,
+    Sessions,
+}
+
+impl FileSource {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Extra => "extra",
+            Self::Sessions => "sessions",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Self {
+        match name {
+            "extra" => Self::Extra,
+            "sessions" => Self::Sessions,
+            _ => Self::Memory,
+        }
+    }
+}
+
+/// What a look at the disk found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    /// By label.
+    pub files: BTreeMap<String, FoundFile>,
+    /// What was left out or could not be read, for the owner.
+    pub problems: Vec<String>,
+    /// Folders that could not be listed: what the index knows of them stays.
+    pub unreadable: Vec<String>,
+}
+
+/// Where an agent's memory lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    pub workspace: PathBuf,
+    /// Folder of session transcripts (`*.jsonl`), when they may be searched.
+    pub sessions: Option<PathBuf>,
+}
+
+/// Lists every file that belongs to memory.
+pub fn find(host: &Host, places: &Places, settings: &MemorySettings) -> Found {
+    let mut found = Found::default();
+    if settings.sources.contains(&SourceKind::Memory) {
+        core_files(&mut found, places);
+        let notes = places.workspace.join("memory");
+        if notes.is_dir() {
+            let mut walk = Walk {
+                found: &mut found,
+                places,
+                root: &notes,
+                source: FileSource::Memory,
+                matcher: None,
+            };
+            walk.folder(&notes, 0);
+        }
+        for extra in &settings.extra_paths {
+            extra_path(&mut found, host, places, extra);
+        }
+    }
+    if settings.sources.contains(&SourceKind::Sessions)
+        && let Some(sessions) = &places.sessions
+        && sessions.is_dir()
+    {
+        let matcher = glob("*.jsonl").ok();
+        let mut walk = Walk {
+            found: &mut found,
+            places,
+            root: sessions,
+            source: FileSource::Sessions,
+            matcher,
+        };
+        walk.folder(sessions, 0);
+    }
+    found
+}
+
+/// MEMORY.md, memory.md when it is another file, USER.md.
+fn core_files(found: &mut Found, places: &Places) {
+    for name in ["MEMORY.md", "memory.md", "USER.md"] {
+        let path = places.workspace.join(name);
+        let same = name == "memory.md"
+            && found
+                .files
+                .get("MEMORY.md")
+                .is_some_and(|first| same_file(&first.path, &path));
+        if path.is_file() && !same && inside(&path, &places.workspace) {
+            add(found, places, &path, FileSource::Memory);
+        }
+    }
+}
+
+fn extra_path(found: &mut Found, host: &Host, places: &Places, extra: &ExtraPath) {
+    let is_glob = extra.path.contains(['*', '?', '[', '{']);
+    let (base, pattern) = if is_glob {
+        let cut = extra.path.find(['*', '?', '[', '{']).unwrap_or(0);
+        let cut = extra.path[..cut].rfind('/').map_or(0, |at| at + 1);
+        (&extra.path[..cut], Some(extra.path[cut..].to_owned()))
+    } else {
+        (extra.path.as_str(), extra.pattern.clone())
+    };
+    let base = if base.is_empty() { "." } else { base };
+    let root = host.expand_from(base, &places.workspace);
+    let matcher = match pattern.as_deref().map(glob).transpose() {
+        Ok(matcher) => matcher,
+        Err(problem) => {
+            found.problems.push(format!(
+                "extraPaths: `{}` is no pattern: {problem}",
+                extra.path
+            ));
+            return;
+        }
+    };
+    if is_symlink(&root) {
+        found.problems.push(format!(
+            "extraPaths: {} is a symbolic link; name the folder it points to",
+            root.display()
+        ));
+    } else if root.is_file() {
+        add(found, places, &root, FileSource::Extra);
+    } else if root.is_dir() {
+        let mut walk = Walk {
+            found,
+            places,
+            root: &root,
+            source: FileSource::Extra,
+            matcher,
+        };
+        walk.folder(&root, 0);
+    } else {
+        found.unreadable.push(label(places, &root));
+        found.problems.push(format!(
+            "extraPaths: {} does not exist; what was indexed of it stays searchable",
+            root.display()
+        ));
+    }
+}
+
+fn glob(pattern: &str) -> Result<GlobMatcher, String> {
+    GlobBuilder::new(pattern)
+        .literal_separator(true)
+        .build()
+        .map(|glob| glob.compile_matcher())
+        .map_err(|error| error.kind().to_string())
+}
+
+struct Walk<'a> {
+    found: &'a mut Found,
+    places: &'a Places,
+    root: &'a Path,
+    source: FileSource,
+    matcher: Option<GlobMatcher>,
+}
+
+impl Walk<'_> {
+    /// Symbolic links are not followed: what they point to has a name of its own.
+    fn folder(&mut self, folder: &Path, depth: usize) {
+        const DEEPEST: usize = 32;
+        let entries = match std::fs::read_dir(folder) {
+            Ok(entries) if depth <= DEEPEST => entries,
+            Ok(_) => return,
+            Err(error) => {
+                self.found
+                    .problems
+                    .push(format!("{} cannot be listed: {error}", folder.display()));
+                self.found.unreadable.push(label(self.places, folder));
+                return;
+            }
+        };
+        for entry in entries.flatten() {
+            let (path, Ok(kind)) = (entry.path(), entry.file_type()) else {
+                continue;
+            };
+            let hidden = entry.file_name().to_string_lossy().starts_with('.');
+            if hidden || kind.is_symlink() {
+                continue;
+            }
+            if kind.is_dir() {
+                self.folder(&path, depth + 1);
+            } else if kind.is_file() && self.wanted(&path) {
+                add(self.found, self.places, &path, self.source);
+            }
+        }
+    }
+
+    fn wanted(&self, path: &Path) -> bool {
+        match &self.matcher {
+            Some(matcher) => path
+                .strip_prefix(self.root)
+                .is_ok_and(|path| matcher.is_match(path)),
+            None => path
+                .extension()
+                .is_some_and(|ext| ext.eq_ignore_ascii_case("md")),
+        }
+    }
+}
+
+fn add(found: &mut Found, places: &Places, path: &Path, source: FileSource) {
+    let facts = match std::fs::metadata(path) {
+        Ok(facts) => facts,
+        Err(error) => {
+            found
+                .problems
+                .push(format!("{} cannot be read: {error}", path.display()));
+            return;
+        }
+    };
+    let label = label(places, path);
+    if facts.len() > LARGEST_FILE {
+        found.problems.push(format!(
+            "{label} is left out: {} MB is more than the {} MB a note may have",
+            facts.len() / 1_048_576,
+            LARGEST_FILE / 1_048_576
+        ));
+        return;
+    }
+    let modified = facts
+        .modified()
+        .ok()
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
+        .map_or(0, |since| {
+            i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+        });
+    let trust = match (source, label.as_str()) {
+        // What the owner curates; the agent writes daily notes.
+        (FileSource::Memory, "MEMORY.md" | "memory.md" | "USER.md") => Trust::Owner,
+        (FileSource::Memory | FileSource::Sessions, _) => Trust::Agent,
+        (FileSource::Extra, _) => Trust::External,
+    };
+    found.files.entry(label.clone()).or_insert(FoundFile {
+        label,
+        path: path.to_owned(),
+        source,
+        size: facts.len(),
+        modified,
+        trust,
+        audience: Audience::Private,
+    });
+}
+
+/// How a file is named in results: relative to the workspace, with forward slashes.
+pub fn label(places: &Places, path: &Path) -> String {
+    let inside = path.strip_prefix(&places.workspace).ok();
+    let shown = match (&places.sessions, inside) {
+        (_, Some(inside)) => inside.display().to_string(),
+        (Some(sessions), None) if path.starts_with(sessions) => {
+            let inside = path.strip_prefix(sessions).unwrap_or(path);
+            format!("sessions/{}", inside.display())
+        }
+        _ => path.display().to_string(),
+    };
+    shown.replace('\\', "/")
+}
+
+/// Whether a path, with every link followed, lies in a folder.
+pub fn inside(path: &Path, folder: &Path) -> bool {
+    match (path.canonicalize(), folder.canonicalize()) {
+        (Ok(path), Ok(folder)) => path.starts_with(folder),
+        _ => false,
+    }
+}
+
+fn same_file(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
+fn is_symlink(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|facts| facts.is_symlink())
+}
+
+#[cfg(test)]
+mod tests;

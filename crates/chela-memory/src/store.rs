@@ -1,0 +1,371 @@
+//! The index on disk: one SQLite file per agent, made from the notes and deletable at any time.
+//!
+//! A file that cannot be used - torn, foreign, newer, read-only - is never a reason to fail: it
+//! is set aside, read as far as it goes, or replaced by an index in memory, and a [`Notice`] says
+//! which. Writers commit whole files at a time, so a reader sees each note either as it was or as
+//! it is.
+
+mod schema;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
+
+pub use schema::VERSION;
+
+/// How long a writer waits for another before it gives up.
+const BUSY: Duration = Duration::from_secs(10);
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("the memory index {} is damaged; it is rebuilt from the notes", path.display())]
+    Damaged {
+        path: PathBuf,
+        source: rusqlite::Error,
+    },
+    #[error("the disk is full: the memory index {} keeps its last state; free some space, then run `chela memory index`", path.display())]
+    DiskFull {
+        path: PathBuf,
+        source: rusqlite::Error,
+    },
+    #[error("another process is writing the memory index {}; try again in a moment", path.display())]
+    Busy {
+        path: PathBuf,
+        source: rusqlite::Error,
+    },
+    #[error("the memory index {} cannot be written", path.display())]
+    ReadOnly {
+        path: PathBuf,
+        source: rusqlite::Error,
+    },
+    #[error("the memory index {} failed", path.display())]
+    Other {
+        path: PathBuf,
+        source: rusqlite::Error,
+    },
+}
+
+/// Something about the index its owner should know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// The file was damaged and set aside; a new one is being filled.
+    Replaced { aside: PathBuf, why: String },
+    /// The file was written by a newer version; this one uses a file of its own.
+    Newer { version: i64, using: PathBuf },
+    /// Nothing can be written: searches use what is there.
+    ReadOnly { why: String },
+    /// No file can be used: the index lives in memory for as long as the process.
+    InMemory { why: String },
+}
+
+impl std::fmt::Display for Notice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Replaced { aside, why } => write!(
+                f,
+                "the memory index was damaged ({why}) and is rebuilt from the notes; the old file is {}",
+                aside.display()
+            ),
+            Self::Newer { version, using } => write!(
+                f,
+                "the memory index was written by a newer Chela (format {version}); this version leaves it alone and uses {}",
+                using.display()
+            ),
+            Self::ReadOnly { why } => {
+                write!(
+                    f,
+                    "the memory index cannot be written ({why}): results may be old"
+                )
+            }
+            Self::InMemory { why } => write!(
+                f,
+                "no memory index can be kept on disk ({why}): it is built in memory each time"
+            ),
+        }
+    }
+}
+
+/// An open index.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    path: PathBuf,
+    access: Access,
+    notices: Vec<Notice>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    Write,
+    Read,
+}
+
+impl Store {
+    /// Opens or makes the index at `path`. `stamp` names a damaged file that is set aside.
+    pub fn open(path: &Path, stamp: u64) -> Result<Self, StoreError> {
+        let mut notices = Vec::new();
+        match Self::open_writable(path) {
+            Ok(connection) => Ok(Self::ready(connection, path, Access::Write, notices)),
+            Err(Trouble::Newer(version)) => {
+                let own = own_name(path);
+                notices.push(Notice::Newer {
+                    version,
+                    using: own.clone(),
+                });
+                match Self::open_writable(&own) {
+                    Ok(connection) => Ok(Self::ready(connection, &own, Access::Write, notices)),
+                    Err(trouble) => Self::in_memory(path, notices, &trouble.to_string()),
+                }
+            }
+            Err(Trouble::Sql(error)) if is_damage(&error) => {
+                let aside = set_aside(path, stamp);
+                match aside.map_err(|io| io.to_string()).and_then(|aside| {
+                    let connection = Self::open_writable(path).map_err(|t| t.to_string())?;
+                    Ok((aside, connection))
+                }) {
+                    Ok((aside, connection)) => {
+                        notices.push(Notice::Replaced {
+                            aside,
+                            why: error.to_string(),
+                        });
+                        Ok(Self::ready(connection, path, Access::Write, notices))
+                    }
+                    Err(why) => Self::in_memory(path, notices, &why),
+                }
+            }
+            Err(Trouble::Sql(error)) if is_busy(&error) => Err(StoreError::Busy {
+                path: path.to_owned(),
+                source: error,
+            }),
+            Err(trouble) => match Self::open_readable(path) {
+                Ok(connection) => {
+                    notices.push(Notice::ReadOnly {
+                        why: trouble.to_string(),
+                    });
+                    Ok(Self::ready(connection, path, Access::Read, notices))
+                }
+                Err(_) => Self::in_memory(path, notices, &trouble.to_string()),
+            },
+        }
+    }
+
+    /// An index that lives as long as the process.
+    pub fn temporary() -> Result<Self, StoreError> {
+        let path = PathBuf::from(":memory:");
+        Connection::open_in_memory()
+            .and_then(|connection| {
+                schema::create(&connection)?;
+                Ok(Self::ready(connection, &path, Access::Write, Vec::new()))
+            })
+            .map_err(|error| explain(&path, error))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// What was unusual about opening it.
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    pub fn connection_mut(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+
+    /// Grows with every change; readers look at it to know whether what they hold is current.
+    pub fn generation(&self) -> Result<i64, StoreError> {
+        self.meta("generation")
+            .map(|value| value.and_then(|v| v.parse().ok()).unwrap_or(0))
+    }
+
+    pub fn meta(&self, key: &str) -> Result<Option<String>, StoreError> {
+        self.connection
+            .prepare_cached("SELECT value FROM meta WHERE key = ?1")
+            .and_then(|mut statement| {
+                statement
+                    .query_row([key], |row| row.get::<_, String>(0))
+                    .optional()
+            })
+            .map_err(|error| self.explain(error))
+    }
+
+    pub fn set_meta(&self, key: &str, value: &str) -> Result<(), StoreError> {
+        set_meta(&self.connection, key, value).map_err(|error| self.explain(error))
+    }
+
+    /// Names the trouble behind an SQLite error, and what to do.
+    pub fn explain(&self, error: rusqlite::Error) -> StoreError {
+        explain(&self.path, error)
+    }
+
+    fn ready(connection: Connection, path: &Path, access: Access, notices: Vec<Notice>) -> Self {
+        Self {
+            connection,
+            path: path.to_owned(),
+            access,
+            notices,
+        }
+    }
+
+    fn in_memory(path: &Path, mut notices: Vec<Notice>, why: &str) -> Result<Self, StoreError> {
+        let mut store = Self::temporary()?;
+        store.path = path.to_owned();
+        notices.push(Notice::InMemory {
+            why: why.to_owned(),
+        });
+        store.notices = notices;
+        Ok(store)
+    }
+
+    fn open_writable(path: &Path) -> Result<Connection, Trouble> {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(Trouble::Io)?;
+        }
+        let connection = Connection::open(path)?;
+        connection.busy_timeout(BUSY)?;
+        // Fails on a file that is no database, before anything is changed.
+        let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        if version > VERSION {
+            return Err(Trouble::Newer(version));
+        }
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        connection.pragma_update(None, "temp_store", "MEMORY")?;
+        if version < VERSION {
+            schema::upgrade(&connection, version)?;
+        } else if !schema::complete(&connection)? {
+            schema::create(&connection)?;
+        }
+        Ok(connection)
+    }
+
+    fn open_readable(path: &Path) -> Result<Connection, Trouble> {
+        let plain = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+            .map_err(Trouble::from)
+            .and_then(|connection| readable(&connection).map(|()| connection));
+        plain.or_else(|_| {
+            // In a folder that cannot be written there is no place for the shared-memory file.
+            let uri = format!("file:{}?immutable=1", escape(path));
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+            let connection = Connection::open_with_flags(uri, flags)?;
+            readable(&connection)?;
+            Ok(connection)
+        })
+    }
+}
+
+fn readable(connection: &Connection) -> Result<(), Trouble> {
+    connection.busy_timeout(BUSY)?;
+    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if version != VERSION {
+        return Err(Trouble::Newer(version));
+    }
+    connection.query_row("SELECT count(*) FROM segments", [], |_| Ok(()))?;
+    Ok(())
+}
+
+fn escape(path: &Path) -> String {
+    path.display()
+        .to_string()
+        .replace('%', "%25")
+        .replace('?', "%3f")
+        .replace('#', "%23")
+}
+
+/// Sets a value of the `meta` table.
+pub fn set_meta(connection: &Connection, key: &str, value: &str) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2")?
+        .execute(params![key, value])
+        .map(drop)
+}
+
+/// Marks the index as changed.
+pub fn touch(connection: &Connection) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO meta (key, value) VALUES ('generation', '1') \
+             ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
+        )?
+        .execute([])
+        .map(drop)
+}
+
+/// Names the trouble behind an SQLite error.
+pub fn explain(path: &Path, source: rusqlite::Error) -> StoreError {
+    let path = path.to_owned();
+    if is_damage(&source) {
+        return StoreError::Damaged { path, source };
+    }
+    match source.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => StoreError::DiskFull { path, source },
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            StoreError::Busy { path, source }
+        }
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            StoreError::ReadOnly { path, source }
+        }
+        _ => StoreError::Other { path, source },
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Trouble {
+    #[error("{0}")]
+    Sql(#[from] rusqlite::Error),
+    #[error("{0}")]
+    Io(std::io::Error),
+    #[error("format {0} is newer")]
+    Newer(i64),
+}
+
+fn is_damage(error: &rusqlite::Error) -> bool {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => true,
+        // A table that ought to be there is missing: something else wrote this file.
+        Some(ErrorCode::Unknown) => error.to_string().contains("no such"),
+        _ => false,
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+    )
+}
+
+/// `main.sqlite` becomes `main.f1.sqlite`: the file of this version beside a newer one.
+fn own_name(path: &Path) -> PathBuf {
+    path.with_extension(format!("f{VERSION}.sqlite"))
+}
+
+fn set_aside(path: &Path, stamp: u64) -> std::io::Result<PathBuf> {
+    let named = |suffix: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    let aside = named(&format!(".damaged-{stamp}"));
+    std::fs::rename(path, &aside)?;
+    for suffix in ["-wal", "-shm"] {
+        match std::fs::remove_file(named(suffix)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(aside)
+}
+
+#[cfg(test)]
+mod tests;

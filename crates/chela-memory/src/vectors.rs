@@ -1,0 +1,225 @@
+//! Vectors of slow or paid providers: made after the keyword index, in batches, through the cache.
+//!
+//! Every batch that comes back is kept at once, so nothing is asked for twice: a kill, a failing
+//! provider or a change back to an earlier model costs no second run.
+
+use std::collections::HashMap;
+
+use rusqlite::{OptionalExtension, params};
+
+use crate::embed::{EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder};
+use crate::index::SyncRequest;
+use crate::segment::Segment;
+use crate::store::{Store, StoreError, touch};
+use crate::vector::{Matrix, Quantised};
+
+/// What making the missing vectors would take.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Quote {
+    pub chunks: usize,
+    pub tokens: usize,
+    pub seconds: f64,
+    /// In thousandths of a cent.
+    pub micro_cents: f64,
+}
+
+/// How much is missing, before anything is spent.
+pub fn quote(store: &Store, embedder: &dyn Embedder) -> Result<Quote, StoreError> {
+    let model = embedder.id().to_string();
+    let read = || {
+        let mut quote = Quote::default();
+        for segment in missing(store, &model)? {
+            for unit in units(store, &segment)?.into_iter().flatten() {
+                if cached(store, &model, &unit.hash)?.is_none() {
+                    quote.chunks += 1;
+                    quote.tokens += (unit.text.len() + unit.context.len()).div_ceil(4);
+                }
+            }
+        }
+        Ok(quote)
+    };
+    let mut quote = read().map_err(|error| store.explain(error))?;
+    if let EmbedCost::PerBatch {
+        micro_cents_per_token,
+        tokens_per_second,
+        ..
+    } = embedder.cost()
+    {
+        quote.seconds = quote.tokens as f64 / tokens_per_second.max(1.0);
+        quote.micro_cents = quote.tokens as f64 * micro_cents_per_token;
+    }
+    Ok(quote)
+}
+
+/// Makes the vectors that are missing under a model. The keyword index answers all the while.
+pub fn fill(
+    store: &mut Store,
+    embedder: &dyn Embedder,
+    request: &SyncRequest<'_>,
+) -> Result<Result<(), EmbedError>, StoreError> {
+    let model = embedder.id().to_string();
+    let now = i64::try_from(request.host.unix_time()).unwrap_or(0);
+    let batch = match embedder.cost() {
+        EmbedCost::Instant => 1024,
+        EmbedCost::PerBatch { texts, .. } => texts.max(1),
+    };
+    let segments = missing(store, &model).map_err(|error| store.explain(error))?;
+    for segment in segments {
+        let units = units(store, &segment).map_err(|error| store.explain(error))?;
+        let mut vectors: HashMap<Vec<u8>, Quantised> = HashMap::new();
+        let mut wanted: Vec<&Unit> = Vec::new();
+        for unit in units.iter().flatten() {
+            match cached(store, &model, &unit.hash).map_err(|error| store.explain(error))? {
+                Some(vector) => drop(vectors.insert(unit.hash.clone(), vector)),
+                None => wanted.push(unit),
+            }
+        }
+        for some in wanted.chunks(batch) {
+            let texts: Vec<EmbedText<'_>> = some
+                .iter()
+                .map(|unit| EmbedText {
+                    text: &unit.text,
+                    context: &unit.context,
+                })
+                .collect();
+            let made = match embedder.embed(&texts, EmbedRole::Document) {
+                Ok(made) => made,
+                Err(problem) => return Ok(Err(problem)),
+            };
+            let mut keep = |store: &mut Store| {
+                let transaction = store.connection_mut().transaction()?;
+                for (unit, vector) in some.iter().zip(&made) {
+                    let vector = Quantised::of(vector);
+                    if request.settings.cache.enabled {
+                        transaction.execute(
+                            "INSERT OR REPLACE INTO embedding_cache (model, hash, vector, used_at) VALUES (?1, ?2, ?3, ?4)",
+                            params![model, unit.hash, bytes(&vector), now],
+                        )?;
+                    }
+                    vectors.insert(unit.hash.clone(), vector);
+                }
+                transaction.commit()
+            };
+            keep(store).map_err(|error| store.explain(error))?;
+        }
+        let dimensions = vectors
+            .values()
+            .next()
+            .map_or(0, |vector| vector.values.len());
+        let mut matrix = Matrix::new(dimensions);
+        let empty = Quantised {
+            scale: 0.0,
+            values: Vec::new(),
+        };
+        for unit in &units {
+            matrix.push(
+                unit.as_ref()
+                    .and_then(|unit| vectors.get(&unit.hash))
+                    .unwrap_or(&empty),
+            );
+        }
+        let write = |store: &mut Store| {
+            let transaction = store.connection_mut().transaction()?;
+            transaction.execute(
+                "INSERT OR REPLACE INTO vectors (segment, model, data) \
+                 SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM segments WHERE id = ?1)",
+                params![segment.id, model, matrix.to_bytes()],
+            )?;
+            touch(&transaction)?;
+            transaction.commit()
+        };
+        write(store).map_err(|error| store.explain(error))?;
+    }
+    trim(store, request.settings.cache.max_entries).map_err(|error| store.explain(error))?;
+    Ok(Ok(()))
+}
+
+struct Missing {
+    id: i64,
+    segment: Segment,
+}
+
+struct Unit {
+    text: String,
+    context: String,
+    hash: Vec<u8>,
+}
+
+fn missing(store: &Store, model: &str) -> rusqlite::Result<Vec<Missing>> {
+    let mut statement = store.connection().prepare(
+        "SELECT id, data FROM segments s WHERE NOT EXISTS \
+         (SELECT 1 FROM vectors v WHERE v.segment = s.id AND v.model = ?1)",
+    )?;
+    let rows = statement.query_map([model], |row| Ok((row.get(0)?, row.get::<_, Vec<u8>>(1)?)))?;
+    let mut missing = Vec::new();
+    for row in rows {
+        let (id, data) = row?;
+        if let Some(segment) = Segment::from_bytes(&data) {
+            missing.push(Missing { id, segment });
+        }
+    }
+    Ok(missing)
+}
+
+/// The texts of a segment's chunks, in order; `None` for those that are gone.
+fn units(store: &Store, missing: &Missing) -> rusqlite::Result<Vec<Option<Unit>>> {
+    let mut statement = store
+        .connection()
+        .prepare_cached("SELECT text, body_at FROM chunks WHERE id = ?1")?;
+    let mut before: (i64, u32, String) = (i64::MIN, 0, String::new());
+    let mut units = Vec::with_capacity(missing.segment.docs.len());
+    for doc in &missing.segment.docs {
+        let row: Option<(String, usize)> = statement
+            .query_row([doc.chunk], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        units.push(row.map(|(text, body_at)| {
+            let body = text.get(body_at..).unwrap_or(&text).to_owned();
+            let context = match before.0 == doc.file && before.1 == doc.section {
+                true => before.2.clone(),
+                false => String::new(),
+            };
+            before = (doc.file, doc.section, body.clone());
+            let hash = chela_core::ContentHash::of(format!("{context}\0{body}"));
+            Unit {
+                text: body,
+                context,
+                hash: hash.as_bytes().to_vec(),
+            }
+        }));
+    }
+    Ok(units)
+}
+
+fn cached(store: &Store, model: &str, hash: &[u8]) -> rusqlite::Result<Option<Quantised>> {
+    let data: Option<Vec<u8>> = store
+        .connection()
+        .prepare_cached("SELECT vector FROM embedding_cache WHERE model = ?1 AND hash = ?2")?
+        .query_row(params![model, hash], |row| row.get(0))
+        .optional()?;
+    Ok(data.and_then(|data| {
+        let (scale, values) = data.split_first_chunk::<4>()?;
+        let values = values.iter().map(|value| *value as i8).collect();
+        Some(Quantised {
+            scale: f32::from_le_bytes(*scale),
+            values,
+        })
+    }))
+}
+
+fn bytes(vector: &Quantised) -> Vec<u8> {
+    let mut bytes = vector.scale.to_le_bytes().to_vec();
+    bytes.extend(vector.values.iter().map(|value| *value as u8));
+    bytes
+}
+
+/// Keeps the newest entries of the cache.
+fn trim(store: &Store, most: usize) -> rusqlite::Result<()> {
+    store
+        .connection()
+        .execute(
+            "DELETE FROM embedding_cache WHERE (model, hash) IN (SELECT model, hash FROM \
+             embedding_cache ORDER BY used_at DESC LIMIT -1 OFFSET ?1)",
+            [most],
+        )
+        .map(drop)
+}

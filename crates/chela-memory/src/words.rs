@@ -1,0 +1,214 @@
+//! Text as the terms a keyword search compares.
+//!
+//! Lower case, no accents, stems; identifiers are split at case changes and underscores; CJK
+//! text, which has no spaces, becomes pairs of characters. Stop words go, first and second person
+//! pronouns stay: "my dentist" and "your dentist" are different questions.
+
+use rust_stemmers::{Algorithm, Stemmer};
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+const STOP_WORDS: &[&str] = &[
+    "a", "about", "above", "after", "again", "all", "also", "am", "an", "and", "any", "are", "as",
+    "at", "be", "because", "been", "before", "being", "below", "both", "but", "by", "can", "could",
+    "d", "did", "do", "does", "doing", "don", "down", "during", "each", "else", "few", "for",
+    "from", "further", "had", "has", "have", "having", "he", "her", "here", "him", "his", "how",
+    "if", "in", "into", "is", "it", "its", "just", "ll", "m", "may", "might", "more", "most",
+    "must", "no", "nor", "not", "now", "of", "off", "on", "once", "only", "or", "other", "out",
+    "over", "own", "re", "s", "same", "shall", "she", "should", "so", "some", "such", "t", "than",
+    "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "to", "too",
+    "under", "until", "up", "ve", "very", "was", "were", "what", "when", "where", "which", "while",
+    "who", "whom", "whose", "why", "will", "with", "would",
+];
+
+/// Longer than this is a hash, a key or a picture in base64: nobody searches for it.
+const LONGEST_WORD: usize = 64;
+
+/// Whether a word, in lower case, says nothing about the subject.
+pub fn is_stop_word(word: &str) -> bool {
+    STOP_WORDS.binary_search(&word).is_ok()
+}
+
+/// Turns text into terms. Keeps its buffers, so one is made per batch of texts.
+pub struct Terms {
+    stemmer: Stemmer,
+    word: String,
+}
+
+impl std::fmt::Debug for Terms {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Terms").finish_non_exhaustive()
+    }
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self {
+            stemmer: Stemmer::create(Algorithm::English),
+            word: String::new(),
+        }
+    }
+}
+
+impl Terms {
+    /// Calls `found` with each term of `text`, in order.
+    pub fn each(&mut self, text: &str, mut found: impl FnMut(&str)) {
+        let mut previous = Kind::Gap;
+        // A character that follows decides whether a capital starts a word: `HTMLParser`.
+        let mut chars = text.chars().peekable();
+        let mut last_cjk: Option<char> = None;
+        let mut cjk_run = 0_usize;
+        while let Some(c) = chars.next() {
+            let kind = Kind::of(c);
+            let starts_word = kind != previous
+                && !(previous == Kind::Upper && kind == Kind::Lower && self.is_one_letter())
+                || (kind == Kind::Upper
+                    && previous == Kind::Upper
+                    && chars
+                        .peek()
+                        .is_some_and(|next| Kind::of(*next) == Kind::Lower));
+            if starts_word {
+                self.end_word(&mut found);
+            }
+            if kind == Kind::Cjk {
+                if let Some(last) = last_cjk {
+                    self.word.clear();
+                    self.word.extend([last, c]);
+                    found(&self.word);
+                    self.word.clear();
+                }
+                cjk_run += 1;
+                last_cjk = Some(c);
+            } else {
+                if let (1, Some(only)) = (cjk_run, last_cjk) {
+                    found(only.encode_utf8(&mut [0; 4]));
+                }
+                (cjk_run, last_cjk) = (0, None);
+                if kind != Kind::Gap {
+                    push_folded(&mut self.word, c);
+                }
+            }
+            previous = kind;
+        }
+        self.end_word(&mut found);
+        if let (1, Some(only)) = (cjk_run, last_cjk) {
+            found(only.encode_utf8(&mut [0; 4]));
+        }
+    }
+
+    /// The terms of a text as a list.
+    pub fn of(&mut self, text: &str) -> Vec<String> {
+        let mut terms = Vec::new();
+        self.each(text, |term| terms.push(term.to_owned()));
+        terms
+    }
+
+    fn is_one_letter(&self) -> bool {
+        self.word.chars().nth(1).is_none()
+    }
+
+    fn end_word(&mut self, found: &mut impl FnMut(&str)) {
+        if !self.word.is_empty() && self.word.len() <= LONGEST_WORD && !is_stop_word(&self.word) {
+            if self.word.is_ascii() {
+                found(&self.stemmer.stem(&self.word));
+            } else {
+                found(&self.word);
+            }
+        }
+        self.word.clear();
+    }
+}
+
+/// Whether a character belongs to a script written without spaces.
+pub fn is_cjk(c: char) -> bool {
+    matches!(c,
+        '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
+        | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}'
+        | '\u{0e00}'..='\u{0e7f}' | '\u{0e80}'..='\u{0eff}' | '\u{1780}'..='\u{17ff}')
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Gap,
+    Upper,
+    Lower,
+    Digit,
+    Cjk,
+}
+
+impl Kind {
+    fn of(c: char) -> Self {
+        if c.is_ascii() {
+            return match c {
+                'a'..='z' => Self::Lower,
+                'A'..='Z' => Self::Upper,
+                '0'..='9' => Self::Digit,
+                _ => Self::Gap,
+            };
+        }
+        if is_cjk(c) {
+            Self::Cjk
+        } else if c.is_uppercase() {
+            Self::Upper
+        } else if c.is_alphabetic() || is_combining_mark(c) {
+            Self::Lower
+        } else if c.is_numeric() {
+            Self::Digit
+        } else {
+            Self::Gap
+        }
+    }
+}
+
+fn push_folded(word: &mut String, c: char) {
+    if c.is_ascii() {
+        word.push(c.to_ascii_lowercase());
+        return;
+    }
+    for part in std::iter::once(c)
+        .nfkd()
+        .filter(|part| !is_combining_mark(*part))
+    {
+        word.extend(part.to_lowercase());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{STOP_WORDS, Terms};
+
+    fn terms(text: &str) -> String {
+        Terms::default().of(text).join(" ")
+    }
+
+    #[test]
+    fn stop_words_are_sorted() {
+        assert!(STOP_WORDS.is_sorted());
+    }
+
+    #[test]
+    fn words_become_stems_without_stop_words() {
+        assert_eq!(terms("Where did my cats sleep?"), "my cat sleep");
+        assert_eq!(terms("Caroline's running shoes"), "carolin run shoe");
+        assert_eq!(terms("Crème brûlée in Zürich"), "creme brulee zurich");
+    }
+
+    #[test]
+    fn identifiers_are_split() {
+        assert_eq!(terms("getUserName"), "get user name");
+        assert_eq!(
+            terms("HTMLParser max_results HTTP2"),
+            "html parser max result http 2"
+        );
+        assert_eq!(terms("gpt4o"), "gpt 4 o");
+        assert_eq!(terms("I AM"), "i");
+        assert_eq!(terms("Привет Мир"), "привет мир");
+    }
+
+    #[test]
+    fn cjk_becomes_pairs() {
+        assert_eq!(terms("東京タワーへ"), "東京 京タ タワ ワー ーへ");
+        assert_eq!(terms("我 love 北京"), "我 love 北京");
+        assert_eq!(terms("猫"), "猫");
+    }
+}

@@ -4,4 +4,11 @@
 //! files and runtime facts become the prompt, and every question about that prompt - what is in
 //! it, what it costs, why, what changed - is answered from the same spans.
 
+pub mod assemble;
+pub mod diff;
+pub mod knobs;
 pub mod lint;
+pub mod report;
+pub mod saved;
+mod secret;
+pub mod why;

@@ -48,7 +48,10 @@ pub enum Fate {
     /// All of it reaches the model; `limit` is the most characters it may have.
     Whole { limit: Option<usize> },
     /// These lines are left out.
-    Cut { dropped: Vec<RangeInclusive<u32>>, limit: String },
+    Cut {
+        dropped: Vec<RangeInclusive<u32>>,
+        limit: String,
+    },
     /// None of it does, and why.
     Unseen { why: String, expected: bool },
 }
@@ -167,8 +170,18 @@ fn markers(file: &LintFile) -> Vec<Finding> {
         }
     }
     let open = [
-        (fence.map(|(line, _)| line), "unclosed-fence", "code fence", "close it with the same marks"),
-        (keep, "unclosed-keep", "<!-- keep -->", "close it with <!-- /keep -->"),
+        (
+            fence.map(|(line, _)| line),
+            "unclosed-fence",
+            "code fence",
+            "close it with the same marks",
+        ),
+        (
+            keep,
+            "unclosed-keep",
+            "<!-- keep -->",
+            "close it with <!-- /keep -->",
+        ),
     ];
     for (line, code, what, suggestion) in open {
         if let Some(line) = line {

@@ -19,7 +19,6 @@ Examples:
   chela doctor                   what is wrong, and how to mend it
 
 Everything Chela keeps is in ~/.chela (CHELA_HOME, or --profile for a second one).",
-    disable_help_subcommand = true,
     propagate_version = false
 )]
 pub struct Cli {
@@ -133,6 +132,10 @@ pub struct InitArgs {
     /// Which agent (default: the default agent)
     #[arg(long, value_name = "ID")]
     pub agent: Option<String>,
+
+    /// Fill a workspace again that was set up before and lost its files
+    #[arg(long)]
+    pub reseed: bool,
 
     /// Use this folder as the workspace and remember it in the config
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -259,7 +262,11 @@ Examples:
 #[derive(Debug, Args)]
 pub struct PatchArgs {
     /// The document itself, or `-` for standard input
-    #[arg(required_unless_present = "file", conflicts_with = "file", allow_hyphen_values = true)]
+    #[arg(
+        required_unless_present = "file",
+        conflicts_with = "file",
+        allow_hyphen_values = true
+    )]
     pub document: Option<String>,
     /// Read the document from this file
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]

@@ -1,6 +1,18 @@
 //! What each command does.
 
+mod agents;
+mod config;
+mod context;
+mod doctor;
+mod explain;
+mod init;
+mod input;
+mod prompt;
 mod reference;
+mod setup;
+mod status;
+mod time;
+mod workspace;
 
 use chela_core::Host;
 
@@ -8,14 +20,24 @@ use crate::cli::Command;
 use crate::fail::{Exit, Fail};
 use crate::screen::Screen;
 
+pub use setup::Setup;
+
 /// A command either ends or says why it could not.
 pub type Outcome = Result<Exit, Fail>;
 
-pub fn run(_host: &Host, screen: &mut Screen, command: Option<Command>) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, command: Option<Command>) -> Outcome {
     match command {
+        None => init::home(host, screen),
+        Some(Command::Init(args)) => init::run(host, screen, &args),
+        Some(Command::Status(args)) => status::run(host, screen, args.json),
+        Some(Command::Doctor(args)) => doctor::run(host, screen, &args),
+        Some(Command::Config(command)) => config::run(host, screen, command),
+        Some(Command::Workspace(command)) => workspace::run(host, screen, command),
+        Some(Command::Agents(command)) => agents::run(host, screen, command),
+        Some(Command::Prompt(args)) => prompt::run(host, screen, args),
+        Some(Command::Context(command)) => context::run(host, screen, command),
         Some(Command::Completion { shell }) => reference::completion(screen, shell),
         Some(Command::Man) => reference::man(screen),
         Some(Command::Docs { dir }) => reference::write_pages(&dir),
-        _ => Err(Fail::new("not built yet")),
     }
 }

@@ -41,17 +41,28 @@ pub struct Fail {
 impl Fail {
     /// Something went wrong while doing it.
     pub fn new(message: impl std::fmt::Display) -> Self {
-        Self { message: message.to_string(), hint: None, code: FAILURE_CODE, silent: false }
+        Self {
+            message: message.to_string(),
+            hint: None,
+            code: FAILURE_CODE,
+            silent: false,
+        }
     }
 
     /// What was typed cannot be meant.
     pub fn usage(message: impl std::fmt::Display) -> Self {
-        Self { code: USAGE_CODE, ..Self::new(message) }
+        Self {
+            code: USAGE_CODE,
+            ..Self::new(message)
+        }
     }
 
     /// The config is at fault.
     pub fn config(message: impl std::fmt::Display) -> Self {
-        Self { code: CONFIG_CODE, ..Self::new(message) }
+        Self {
+            code: CONFIG_CODE,
+            ..Self::new(message)
+        }
     }
 
     #[must_use]
@@ -65,7 +76,10 @@ impl From<io::Error> for Fail {
     /// Only writing to the screen gives a bare IO error; everything else names its file.
     fn from(error: io::Error) -> Self {
         let silent = error.kind() == io::ErrorKind::BrokenPipe;
-        Self { silent, ..Self::new(format!("cannot write the output: {error}")) }
+        Self {
+            silent,
+            ..Self::new(format!("cannot write the output: {error}"))
+        }
     }
 }
 

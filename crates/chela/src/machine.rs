@@ -19,7 +19,14 @@ pub fn host(profile: Option<&str>) -> Host {
     let user_home = user_home.unwrap_or_else(|| PathBuf::from("/"));
     let cwd = std::env::current_dir().unwrap_or_else(|_| user_home.clone());
     let facts = facts(&env);
-    Host { user_home, cwd, env, facts, clock: Arc::new(WallClock), entropy: Arc::new(SystemEntropy) }
+    Host {
+        user_home,
+        cwd,
+        env,
+        facts,
+        clock: Arc::new(WallClock),
+        entropy: Arc::new(SystemEntropy),
+    }
 }
 
 #[derive(Debug)]
@@ -35,7 +42,10 @@ impl Clock for WallClock {
 struct SystemEntropy;
 
 impl Entropy for SystemEntropy {
-    #[expect(clippy::panic, reason = "without randomness no secret can be made; going on would be worse")]
+    #[expect(
+        clippy::panic,
+        reason = "without randomness no secret can be made; going on would be worse"
+    )]
     fn fill(&self, bytes: &mut [u8]) {
         if let Err(error) = getrandom::fill(bytes) {
             panic!("the system gives no random bytes: {error}");
@@ -45,7 +55,13 @@ impl Entropy for SystemEntropy {
 
 fn facts(env: &HostEnv) -> MachineFacts {
     let uname = rustix::system::uname();
-    let text = |value: &std::ffi::CStr| value.to_str().ok().map(str::to_owned).filter(|text| !text.is_empty());
+    let text = |value: &std::ffi::CStr| {
+        value
+            .to_str()
+            .ok()
+            .map(str::to_owned)
+            .filter(|text| !text.is_empty())
+    };
     let os = text(uname.sysname()).map(|system| match text(uname.release()) {
         Some(release) => format!("{system} {release}"),
         None => system,
@@ -54,7 +70,9 @@ fn facts(env: &HostEnv) -> MachineFacts {
         hostname: text(uname.nodename()),
         os,
         arch: text(uname.machine()),
-        shell: env.get("SHELL").and_then(|shell| Path::new(shell).file_name()?.to_str().map(str::to_owned)),
+        shell: env
+            .get("SHELL")
+            .and_then(|shell| Path::new(shell).file_name()?.to_str().map(str::to_owned)),
         time_zone: time_zone(env),
     }
 }
@@ -62,7 +80,9 @@ fn facts(env: &HostEnv) -> MachineFacts {
 /// The IANA name of the local zone: `TZ`, else what `/etc/localtime` points to, else
 /// `/etc/timezone`.
 fn time_zone(env: &HostEnv) -> Option<String> {
-    let typed = env.get("TZ").map(|zone| zone.trim_start_matches(':').to_owned());
+    let typed = env
+        .get("TZ")
+        .map(|zone| zone.trim_start_matches(':').to_owned());
     typed
         .filter(|zone| looks_like_zone(zone))
         .or_else(|| {
@@ -70,7 +90,14 @@ fn time_zone(env: &HostEnv) -> Option<String> {
             let (_, zone) = target.to_str()?.split_once("/zoneinfo/")?;
             Some(zone.to_owned())
         })
-        .or_else(|| Some(std::fs::read_to_string("/etc/timezone").ok()?.trim().to_owned()))
+        .or_else(|| {
+            Some(
+                std::fs::read_to_string("/etc/timezone")
+                    .ok()?
+                    .trim()
+                    .to_owned(),
+            )
+        })
         .filter(|zone| looks_like_zone(zone))
 }
 
@@ -78,7 +105,9 @@ fn looks_like_zone(zone: &str) -> bool {
     !zone.is_empty()
         && zone.len() < 64
         && zone.starts_with(|c: char| c.is_ascii_alphabetic())
-        && zone.chars().all(|c| c.is_ascii_alphanumeric() || "/_+-".contains(c))
+        && zone
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "/_+-".contains(c))
 }
 
 #[cfg(test)]

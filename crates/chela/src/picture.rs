@@ -25,8 +25,13 @@ impl Rgb {
 
     /// The colour between this one and `other`; `share` 0 is this one, 1 the other.
     pub fn mix(self, other: Self, share: f32) -> Self {
-        let blend = |a: u8, b: u8| (f32::from(a) + (f32::from(b) - f32::from(a)) * share).round() as u8;
-        Self(blend(self.0, other.0), blend(self.1, other.1), blend(self.2, other.2))
+        let blend =
+            |a: u8, b: u8| (f32::from(a) + (f32::from(b) - f32::from(a)) * share).round() as u8;
+        Self(
+            blend(self.0, other.0),
+            blend(self.1, other.1),
+            blend(self.2, other.2),
+        )
     }
 }
 
@@ -49,7 +54,11 @@ impl Area {
     }
 
     pub fn below(self, height: f32) -> Self {
-        Self { y: self.y + height, height: (self.height - height).max(0.0), ..self }
+        Self {
+            y: self.y + height,
+            height: (self.height - height).max(0.0),
+            ..self
+        }
     }
 }
 

@@ -35,7 +35,9 @@ impl Screen {
             ColorWhen::Always => true,
             ColorWhen::Never => false,
             ColorWhen::Auto => {
-                is_terminal && !host.env.contains_key(vars::NO_COLOR) && host.var("TERM") != Some("dumb")
+                is_terminal
+                    && !host.env.contains_key(vars::NO_COLOR)
+                    && host.var("TERM") != Some("dumb")
             }
         };
         let typed_width = host.var("COLUMNS").and_then(|columns| columns.parse().ok());
@@ -88,7 +90,13 @@ impl Screen {
     pub fn table(&mut self, indent: &str, rows: &[Vec<String>]) -> io::Result<()> {
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
         let widths: Vec<usize> = (0..columns)
-            .map(|at| rows.iter().filter_map(|row| row.get(at)).map(|cell| visible_len(cell)).max().unwrap_or(0))
+            .map(|at| {
+                rows.iter()
+                    .filter_map(|row| row.get(at))
+                    .map(|cell| visible_len(cell))
+                    .max()
+                    .unwrap_or(0)
+            })
             .collect();
         for row in rows {
             let mut line = String::from(indent);
@@ -218,7 +226,10 @@ mod tests {
 
     #[test]
     fn text_wraps_and_shortens_by_what_is_seen() {
-        assert_eq!(wrap("one two three four five", 20), ["one two three four", "five"]);
+        assert_eq!(
+            wrap("one two three four five", 20),
+            ["one two three four", "five"]
+        );
         assert_eq!(shorten("abcdef", 4), "abc…");
         assert_eq!(visible_len("\u{1b}[1mbold\u{1b}[0m"), 4);
     }

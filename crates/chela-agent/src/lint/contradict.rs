@@ -17,7 +17,9 @@ fn two_values(all: &[Statement<'_>]) -> Vec<Finding> {
     let mut first: HashMap<(Subject, String), (&Statement<'_>, String)> = HashMap::new();
     let mut findings = Vec::new();
     for statement in all {
-        let Some((key, value)) = key_and_value(&statement.text) else { continue };
+        let Some((key, value)) = key_and_value(&statement.text) else {
+            continue;
+        };
         let subject = Subject::of(statement, &key);
         match first.get(&(subject.clone(), key.clone())) {
             None => {
@@ -30,7 +32,10 @@ fn two_values(all: &[Statement<'_>]) -> Vec<Finding> {
                 line: statement.line,
                 message: format!(
                     "“{}” does not agree with {}:{} “{}”",
-                    shown(&statement.text), earlier.file, earlier.line, shown(&earlier.text)
+                    shown(&statement.text),
+                    earlier.file,
+                    earlier.line,
+                    shown(&earlier.text)
                 ),
                 suggestion: "decide which one holds and remove the other".to_owned(),
             }),
@@ -56,7 +61,14 @@ impl Subject {
         if key.contains(' ') {
             return Self::Anywhere;
         }
-        match statement.file.rsplit('/').next().unwrap_or_default().to_ascii_lowercase().as_str() {
+        match statement
+            .file
+            .rsplit('/')
+            .next()
+            .unwrap_or_default()
+            .to_ascii_lowercase()
+            .as_str()
+        {
             "identity.md" | "soul.md" => Self::Agent,
             "user.md" => Self::Owner,
             file => Self::Under(file.to_owned(), statement.heading.clone()),
@@ -82,7 +94,9 @@ fn is_form(text: &str) -> Option<(String, String)> {
     let all = words(text);
     let verb = all.iter().position(|word| word == "is" || word == "are")?;
     let (key, value) = (&all[..verb], &all[verb + 1..]);
-    let about_a_thing = key.first().is_some_and(|word| STARTS.contains(&word.as_str()))
+    let about_a_thing = key
+        .first()
+        .is_some_and(|word| STARTS.contains(&word.as_str()))
         || key.iter().any(|word| word.ends_with("'s"));
     let short = (2..=5).contains(&key.len()) && (1..=6).contains(&value.len());
     (about_a_thing && short && value.first().is_some_and(|word| word != "not"))
@@ -94,7 +108,9 @@ fn opposite_rules(all: &[Statement<'_>]) -> Vec<Finding> {
     let mut rules: HashMap<String, (Polarity, &Statement<'_>)> = HashMap::new();
     let mut findings = Vec::new();
     for statement in all {
-        let Some((polarity, rule)) = Polarity::of(&statement.text) else { continue };
+        let Some((polarity, rule)) = Polarity::of(&statement.text) else {
+            continue;
+        };
         match rules.get(&rule) {
             Some((known, earlier)) if *known != polarity => findings.push(Finding {
                 severity: Severity::Error,
@@ -103,7 +119,10 @@ fn opposite_rules(all: &[Statement<'_>]) -> Vec<Finding> {
                 line: statement.line,
                 message: format!(
                     "“{}” is the opposite of {}:{} “{}”",
-                    shown(&statement.text), earlier.file, earlier.line, shown(&earlier.text)
+                    shown(&statement.text),
+                    earlier.file,
+                    earlier.line,
+                    shown(&earlier.text)
                 ),
                 suggestion: "decide which one holds and remove the other".to_owned(),
             }),
@@ -125,14 +144,25 @@ enum Polarity {
 impl Polarity {
     /// Whether a statement asks for or forbids something, and what.
     fn of(text: &str) -> Option<(Self, String)> {
-        const FILLERS: [&str; 9] =
-            ["always", "please", "you", "must", "should", "may", "do", "ever", "can"];
+        const FILLERS: [&str; 9] = [
+            "always", "please", "you", "must", "should", "may", "do", "ever", "can",
+        ];
         const NEGATIONS: [&str; 9] = [
-            "never", "not", "don't", "avoid", "mustn't", "shouldn't", "cannot", "can't", "no",
+            "never",
+            "not",
+            "don't",
+            "avoid",
+            "mustn't",
+            "shouldn't",
+            "cannot",
+            "can't",
+            "no",
         ];
         let all = words(text);
         let head = all.len().min(4);
-        let negative = all[..head].iter().any(|word| NEGATIONS.contains(&word.as_str()));
+        let negative = all[..head]
+            .iter()
+            .any(|word| NEGATIONS.contains(&word.as_str()));
         let rule: Vec<&str> = all
             .iter()
             .enumerate()
@@ -151,6 +181,9 @@ impl Polarity {
 fn stem(word: &str) -> &str {
     match word.strip_suffix("ing") {
         Some(stem) if stem.len() >= 2 => stem,
-        _ => word.strip_suffix('e').filter(|stem| stem.len() >= 2).unwrap_or(word),
+        _ => word
+            .strip_suffix('e')
+            .filter(|stem| stem.len() >= 2)
+            .unwrap_or(word),
     }
 }

@@ -31,7 +31,11 @@ pub fn repeats(all: &[Statement<'_>]) -> Vec<Finding> {
         };
         let nearest = shared
             .iter()
-            .max_by(|a, b| likeness(*a).total_cmp(&likeness(*b)).then_with(|| b.0.cmp(a.0)))
+            .max_by(|a, b| {
+                likeness(*a)
+                    .total_cmp(&likeness(*b))
+                    .then_with(|| b.0.cmp(a.0))
+            })
             .filter(|entry| likeness(*entry) >= ALIKE);
         match nearest {
             Some((earlier, _)) if !opposed(&words, &seen[*earlier].1) => {
@@ -51,7 +55,9 @@ pub fn repeats(all: &[Statement<'_>]) -> Vec<Finding> {
 /// Two statements that differ in a "not" are no repetition.
 fn opposed(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
     const NEGATIONS: [&str; 6] = ["not", "never", "don't", "no", "avoid", "without"];
-    NEGATIONS.iter().any(|word| a.contains(*word) != b.contains(*word))
+    NEGATIONS
+        .iter()
+        .any(|word| a.contains(*word) != b.contains(*word))
 }
 
 fn finding(statement: &Statement<'_>, earlier: &Statement<'_>) -> Finding {
@@ -60,7 +66,12 @@ fn finding(statement: &Statement<'_>, earlier: &Statement<'_>) -> Finding {
         code: "repeated",
         file: statement.file.to_owned(),
         line: statement.line,
-        message: format!("says again what {}:{} says: “{}”", earlier.file, earlier.line, shown(&earlier.text)),
+        message: format!(
+            "says again what {}:{} says: “{}”",
+            earlier.file,
+            earlier.line,
+            shown(&earlier.text)
+        ),
         suggestion: "keep it in one place; each copy costs tokens on every turn".to_owned(),
     }
 }

@@ -25,7 +25,14 @@ const SHAPES: &[(&str, usize, &str)] = &[
 ];
 
 /// Words before `:` or `=` that announce a secret.
-const NAMES: [&str; 6] = ["password", "passwd", "passphrase", "api key", "api_key", "secret key"];
+const NAMES: [&str; 6] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "api key",
+    "api_key",
+    "secret key",
+];
 
 pub fn secrets(file: &str, text: &str) -> Vec<Finding> {
     (1u32..)
@@ -47,8 +54,12 @@ pub fn what_secret(line: &str) -> Option<&'static str> {
     if line.contains("-----BEGIN ") && line.contains("PRIVATE KEY") {
         return Some("a private key");
     }
-    let known = SHAPES.iter().find(|(prefix, length, _)| has_shape(line, prefix, *length));
-    known.map(|(_, _, what)| *what).or_else(|| named_secret(line).then_some("a password or key"))
+    let known = SHAPES
+        .iter()
+        .find(|(prefix, length, _)| has_shape(line, prefix, *length));
+    known
+        .map(|(_, _, what)| *what)
+        .or_else(|| named_secret(line).then_some("a password or key"))
 }
 
 fn has_shape(line: &str, prefix: &str, length: usize) -> bool {
@@ -66,7 +77,9 @@ fn named_secret(line: &str) -> bool {
     NAMES.iter().any(|name| {
         lower.match_indices(name).any(|(at, _)| {
             let tail = lower[at + name.len()..].trim_start_matches(['*', '`', ' ']);
-            let Some(value) = tail.strip_prefix([':', '=']) else { return false };
+            let Some(value) = tail.strip_prefix([':', '=']) else {
+                return false;
+            };
             let value = value.trim().trim_matches(['*', '`', '"', '\'']);
             let one_word = !value.is_empty() && !value.contains(char::is_whitespace);
             let mixed = value.chars().any(|c| c.is_ascii_digit()) || value.len() >= 16;

@@ -58,7 +58,12 @@ pub fn statements<'a>(file: &'a str, text: &str) -> Vec<Statement<'a>> {
         }
         let text = plain(trimmed);
         if text.chars().any(char::is_alphabetic) {
-            found.push(Statement { file, line: number, heading: heading.clone(), text });
+            found.push(Statement {
+                file,
+                line: number,
+                heading: heading.clone(),
+                text,
+            });
         }
     }
     found
@@ -76,7 +81,9 @@ pub fn fence_mark(line: &str) -> Option<&str> {
 fn front_matter_lines(text: &str) -> u32 {
     let mut lines = (1u32..).zip(text.lines());
     match lines.next() {
-        Some((_, "---")) => lines.find(|(_, line)| line.trim_end() == "---").map_or(0, |(at, _)| at),
+        Some((_, "---")) => lines
+            .find(|(_, line)| line.trim_end() == "---")
+            .map_or(0, |(at, _)| at),
         _ => 0,
     }
 }
@@ -84,8 +91,16 @@ fn front_matter_lines(text: &str) -> u32 {
 /// A line without its list mark, check box and emphasis.
 fn plain(line: &str) -> String {
     let line = line.trim_start_matches(['-', '*', '+', '>', '|', ' ']);
-    let line = line.trim_start_matches("[ ] ").trim_start_matches("[x] ").trim_start_matches("[X] ");
-    let numbered = line.split_once(". ").filter(|(mark, _)| mark.chars().all(|c| c.is_ascii_digit()));
+    let line = line
+        .trim_start_matches("[ ] ")
+        .trim_start_matches("[x] ")
+        .trim_start_matches("[X] ");
+    let numbered = line
+        .split_once(". ")
+        .filter(|(mark, _)| mark.chars().all(|c| c.is_ascii_digit()));
     let line = numbered.map_or(line, |(_, rest)| rest);
-    line.replace(['*', '`'], "").replace("__", "").trim().to_owned()
+    line.replace(['*', '`'], "")
+        .replace("__", "")
+        .trim()
+        .to_owned()
 }

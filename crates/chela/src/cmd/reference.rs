@@ -32,14 +32,16 @@ pub fn write_pages(dir: &Path) -> Outcome {
     std::fs::create_dir_all(dir)
         .map_err(|error| Fail::new(format!("cannot make {}: {error}", dir.display())))?;
     write("CLI.md", commands_page().as_bytes())?;
-    //CONF
+    write("CONFIG.md", chela_config::reference::page().as_bytes())?;
     write("chela.1", &man_page()?)?;
     Ok(Exit::Fine)
 }
 
 fn man_page() -> Result<Vec<u8>, Fail> {
     let mut page = Vec::new();
-    let man = clap_mangen::Man::new(Cli::command()).date("").source("Chela");
+    let man = clap_mangen::Man::new(Cli::command())
+        .date("")
+        .source("Chela");
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
     man.render_synopsis_section(&mut page)?;
@@ -51,8 +53,13 @@ fn man_page() -> Result<Vec<u8>, Fail> {
     });
     page.extend_from_slice(b".SH COMMANDS\n");
     for (path, command) in commands {
-        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-        page.extend_from_slice(format!(".TP\n\\fB{}\\fR\n{}\n", roff(&path), roff(&about)).as_bytes());
+        let about = command
+            .get_about()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        page.extend_from_slice(
+            format!(".TP\n\\fB{}\\fR\n{}\n", roff(&path), roff(&about)).as_bytes(),
+        );
     }
     man.render_extra_section(&mut page)?;
     Ok(page)
@@ -61,7 +68,11 @@ fn man_page() -> Result<Vec<u8>, Fail> {
 /// Text in which a manual page's own signs are taken literally.
 fn roff(text: &str) -> String {
     let text = text.replace('\\', "\\\\").replace('-', "\\-");
-    if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }
+    if text.starts_with(['.', '\'']) {
+        format!("\\&{text}")
+    } else {
+        text
+    }
 }
 
 fn commands_page() -> String {
@@ -69,11 +80,23 @@ fn commands_page() -> String {
         "# Commands\n\nGenerated from the program by `cargo xtask docs`; do not edit.\n",
     );
     each_command(&Cli::command(), "chela", &mut |path, command| {
-        let help = command.clone().bin_name(path).color(clap::ColorChoice::Never).term_width(90).render_help();
-        let _ = write!(page, "\n## `{path}`\n\n```text\n{}\n```\n", help.to_string().trim_end());
+        let help = command
+            .clone()
+            .bin_name(path)
+            .color(clap::ColorChoice::Never)
+            .term_width(90)
+            .render_help();
+        let _ = write!(
+            page,
+            "\n## `{path}`\n\n```text\n{}\n```\n",
+            help.to_string().trim_end()
+        );
     });
     // Help texts are padded; the page is not.
-    let mut trimmed: String = page.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+    let mut trimmed: String = page
+        .lines()
+        .map(|line| format!("{}\n", line.trim_end()))
+        .collect();
     trimmed.truncate(trimmed.trim_end().len());
     trimmed.push('\n');
     trimmed

@@ -17,9 +17,8 @@ static BOLD: &[u8] = include_bytes!("../../data/label-bold.ttf");
 /// out rather than the picture.
 pub fn font(weight: Weight) -> Option<&'static FontRef<'static>> {
     static FONTS: OnceLock<[Option<FontRef<'static>>; 2]> = OnceLock::new();
-    let fonts = FONTS.get_or_init(|| {
-        [REGULAR, BOLD].map(|bytes| FontRef::try_from_slice(bytes).ok())
-    });
+    let fonts =
+        FONTS.get_or_init(|| [REGULAR, BOLD].map(|bytes| FontRef::try_from_slice(bytes).ok()));
     match weight {
         Weight::Regular => fonts[0].as_ref(),
         Weight::Bold => fonts[1].as_ref(),
@@ -35,5 +34,7 @@ pub fn scale(size: f32) -> PxScale {
 pub fn text_width(text: &str, size: f32, weight: Weight) -> f32 {
     let Some(font) = font(weight) else { return 0.0 };
     let scaled = font.as_scaled(scale(size));
-    text.chars().map(|c| scaled.h_advance(font.glyph_id(c))).sum()
+    text.chars()
+        .map(|c| scaled.h_advance(font.glyph_id(c)))
+        .sum()
 }

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::svg::{escape, to_svg};
 use super::Picture;
+use super::svg::{escape, to_svg};
 
 const STYLE: &str = "\
 body{margin:2rem auto;max-width:1200px;padding:0 1rem;font:15px/1.5 system-ui,sans-serif;color:#1d2733;background:#f6f7f9}
@@ -29,7 +29,11 @@ pub fn to_html(picture: &Picture, rows: &[[String; 5]]) -> String {
         let _ = writeln!(
             page,
             "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
-            escape(name), escape(origin), escape(zone), escape(tokens), escape(share)
+            escape(name),
+            escape(origin),
+            escape(zone),
+            escape(tokens),
+            escape(share)
         );
     }
     page.push_str("</tbody></table></body></html>\n");

@@ -14,8 +14,24 @@ pub fn to_png(picture: &Picture) -> Result<Vec<u8>, png::EncodingError> {
     for shape in &picture.shapes {
         match shape {
             Shape::Box { area, fill, .. } => canvas.fill(*area, *fill),
-            Shape::Label { x, y, size, weight, ink, text } => {
-                canvas.write(Pen { x: *x, y: *y, size: *size, weight: *weight, ink: *ink }, text);
+            Shape::Label {
+                x,
+                y,
+                size,
+                weight,
+                ink,
+                text,
+            } => {
+                canvas.write(
+                    Pen {
+                        x: *x,
+                        y: *y,
+                        size: *size,
+                        weight: *weight,
+                        ink: *ink,
+                    },
+                    text,
+                );
             }
         }
     }
@@ -42,7 +58,11 @@ impl Canvas {
         let height = (picture.height * DENSITY) as usize;
         let Rgb(r, g, b) = picture.background;
         let pixels = [r, g, b].repeat(width * height);
-        Self { width, height, pixels }
+        Self {
+            width,
+            height,
+            pixels,
+        }
     }
 
     fn fill(&mut self, area: Area, colour: Rgb) {
@@ -50,7 +70,9 @@ impl Canvas {
         let top = area.y * DENSITY;
         let right = (area.x + area.width) * DENSITY;
         let bottom = (area.y + area.height) * DENSITY;
-        let radius = (RADIUS * DENSITY).min((right - left) / 2.0).min((bottom - top) / 2.0);
+        let radius = (RADIUS * DENSITY)
+            .min((right - left) / 2.0)
+            .min((bottom - top) / 2.0);
         for y in (top.max(0.0) as usize)..(bottom.ceil().max(0.0) as usize).min(self.height) {
             for x in (left.max(0.0) as usize)..(right.ceil().max(0.0) as usize).min(self.width) {
                 // Distance of the pixel's centre to the rounded box, smoothed over one pixel.
@@ -68,9 +90,13 @@ impl Canvas {
         let scaled = font.as_scaled(scale(pen.size * DENSITY));
         let mut x = pen.x * DENSITY;
         for c in text.chars() {
-            let glyph = font.glyph_id(c).with_scale_and_position(scaled.scale(), point(x, pen.y * DENSITY));
+            let glyph = font
+                .glyph_id(c)
+                .with_scale_and_position(scaled.scale(), point(x, pen.y * DENSITY));
             x += scaled.h_advance(glyph.id);
-            let Some(outline) = font.outline_glyph(glyph) else { continue };
+            let Some(outline) = font.outline_glyph(glyph) else {
+                continue;
+            };
             let bounds = outline.px_bounds();
             outline.draw(|dx, dy, cover| {
                 let px = bounds.min.x + dx as f32;

@@ -5,7 +5,13 @@ use std::fmt::Write as _;
 use super::{Picture, Shape, Weight};
 
 pub fn to_svg(picture: &Picture) -> String {
-    let Picture { width, height, background, title, .. } = picture;
+    let Picture {
+        width,
+        height,
+        background,
+        title,
+        ..
+    } = picture;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
          width=\"{width}\" height=\"{height}\" role=\"img\" \
@@ -29,14 +35,25 @@ fn push_shape(svg: &mut String, shape: &Shape) {
             let _ = write!(
                 svg,
                 "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"3\" fill=\"{}\"",
-                area.x, area.y, area.width, area.height, fill.hex()
+                area.x,
+                area.y,
+                area.width,
+                area.height,
+                fill.hex()
             );
             match tip {
                 Some(tip) => writeln!(svg, "><title>{}</title></rect>", escape(tip)),
                 None => writeln!(svg, "/>"),
             }
         }
-        Shape::Label { x, y, size, weight, ink, text } => {
+        Shape::Label {
+            x,
+            y,
+            size,
+            weight,
+            ink,
+            text,
+        } => {
             let weight = match weight {
                 Weight::Regular => "",
                 Weight::Bold => " font-weight=\"bold\"",

@@ -7,10 +7,20 @@ use super::Area;
 pub fn squarify(weights: &[f32], area: Area) -> Vec<Area> {
     let total: f32 = weights.iter().copied().filter(|weight| *weight > 0.0).sum();
     if total <= 0.0 || area.width <= 0.0 || area.height <= 0.0 {
-        return weights.iter().map(|_| Area { width: 0.0, height: 0.0, ..area }).collect();
+        return weights
+            .iter()
+            .map(|_| Area {
+                width: 0.0,
+                height: 0.0,
+                ..area
+            })
+            .collect();
     }
     let unit = area.width * area.height / total;
-    let sizes: Vec<f32> = weights.iter().map(|weight| weight.max(0.0) * unit).collect();
+    let sizes: Vec<f32> = weights
+        .iter()
+        .map(|weight| weight.max(0.0) * unit)
+        .collect();
     let mut boxes = Vec::with_capacity(sizes.len());
     let mut rest = area;
     let mut from = 0;
@@ -36,7 +46,11 @@ fn worst(row: &[f32], side: f32) -> f32 {
     row.iter()
         .map(|size| {
             let length = size / thickness;
-            if length > 0.0 { (length / thickness).max(thickness / length) } else { f32::INFINITY }
+            if length > 0.0 {
+                (length / thickness).max(thickness / length)
+            } else {
+                f32::INFINITY
+            }
         })
         .fold(0.0, f32::max)
 }
@@ -46,21 +60,47 @@ fn lay_row(row: &[f32], area: Area, boxes: &mut Vec<Area>) -> Area {
     let sum: f32 = row.iter().sum();
     let upright = area.width >= area.height;
     let side = if upright { area.height } else { area.width };
-    let thickness = if side > 0.0 { (sum / side).min(area.width.max(area.height)) } else { 0.0 };
+    let thickness = if side > 0.0 {
+        (sum / side).min(area.width.max(area.height))
+    } else {
+        0.0
+    };
     let mut along = 0.0;
     for size in row {
-        let length = if thickness > 0.0 { size / thickness } else { 0.0 };
-        boxes.push(if upright {
-            Area { x: area.x, y: area.y + along, width: thickness, height: length }
+        let length = if thickness > 0.0 {
+            size / thickness
         } else {
-            Area { x: area.x + along, y: area.y, width: length, height: thickness }
+            0.0
+        };
+        boxes.push(if upright {
+            Area {
+                x: area.x,
+                y: area.y + along,
+                width: thickness,
+                height: length,
+            }
+        } else {
+            Area {
+                x: area.x + along,
+                y: area.y,
+                width: length,
+                height: thickness,
+            }
         });
         along += length;
     }
     if upright {
-        Area { x: area.x + thickness, width: (area.width - thickness).max(0.0), ..area }
+        Area {
+            x: area.x + thickness,
+            width: (area.width - thickness).max(0.0),
+            ..area
+        }
     } else {
-        Area { y: area.y + thickness, height: (area.height - thickness).max(0.0), ..area }
+        Area {
+            y: area.y + thickness,
+            height: (area.height - thickness).max(0.0),
+            ..area
+        }
     }
 }
 
@@ -68,7 +108,12 @@ fn lay_row(row: &[f32], area: Area, boxes: &mut Vec<Area>) -> Area {
 mod tests {
     use super::{Area, squarify};
 
-    const AREA: Area = Area { x: 10.0, y: 20.0, width: 600.0, height: 400.0 };
+    const AREA: Area = Area {
+        x: 10.0,
+        y: 20.0,
+        width: 600.0,
+        height: 400.0,
+    };
 
     #[test]
     fn areas_are_proportional_and_inside() {
@@ -76,7 +121,10 @@ mod tests {
         let boxes = squarify(&weights, AREA);
         let unit = AREA.width * AREA.height / weights.iter().sum::<f32>();
         for (weight, area) in weights.iter().zip(&boxes) {
-            assert!((area.width * area.height - weight * unit).abs() < 1.0, "{weight} {area:?}");
+            assert!(
+                (area.width * area.height - weight * unit).abs() < 1.0,
+                "{weight} {area:?}"
+            );
             assert!(area.x >= AREA.x - 0.1 && area.x + area.width <= AREA.x + AREA.width + 0.1);
             assert!(area.y >= AREA.y - 0.1 && area.y + area.height <= AREA.y + AREA.height + 0.1);
         }

@@ -1,0 +1,374 @@
+//! From config view, workspace files and runtime facts to the prompt.
+//!
+//! The one place where the domain crates meet. Live turns, previews and reports all come through
+//! here, so what a report says is what a model reads.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use chela_config::Loaded;
+use chela_core::{AgentId, Host, SessionForm, SessionKey};
+use chela_prompt::{
+    Completeness, ContextFile, Owners, Prompt, PromptInput, PromptMode, RenderError, RuntimeFacts,
+    TruncationNotice,
+};
+use chela_workspace::{
+    BootstrapSettings, Condition, FileReport, FileStatus, LoadRequest, LoadedContext, SessionScope,
+    Turn, Workspace,
+};
+
+use crate::knobs::{Knobs, OwnerView};
+use crate::report::{Limits, SandboxState};
+use crate::secret::{SecretError, installation_secret};
+
+/// Which prompt is wanted. What is left open follows from the agent and the session.
+#[derive(Debug, Clone, Default)]
+pub struct Ask {
+    pub agent: Option<AgentId>,
+    pub session: Option<SessionKey>,
+    pub mode: Option<PromptMode>,
+    pub channel: Option<String>,
+    pub machine: Machine,
+}
+
+/// Whether the prompt speaks of this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Machine {
+    #[default]
+    This,
+    /// Nothing that differs from machine to machine: for prompts kept under version control.
+    Anywhere,
+}
+
+/// A prompt and everything that is known about how it came to be.
+#[derive(Debug, Clone)]
+pub struct Assembled {
+    pub agent: AgentId,
+    pub session: SessionKey,
+    pub workspace: PathBuf,
+    pub bootstrap: BootstrapSettings,
+    pub input: PromptInput,
+    pub prompt: Prompt,
+    /// Every file that is in the prompt or might have been.
+    pub files: Vec<FileReport>,
+    pub limits: Limits,
+    pub sandbox: SandboxState,
+    pub context_window: Option<usize>,
+}
+
+/// Why no prompt could be put together.
+#[derive(Debug, thiserror::Error)]
+pub enum AssembleError {
+    #[error("there is no agent `{agent}`; there is {}", known.join(", "))]
+    NoAgent { agent: String, known: Vec<String> },
+    #[error(
+        "session `{session}` belongs to agent `{owner}`, not to `{agent}`; leave one of the two out"
+    )]
+    OtherAgent {
+        session: String,
+        owner: String,
+        agent: AgentId,
+    },
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    #[error(transparent)]
+    Render(#[from] RenderError),
+}
+
+/// Assembles one prompt. To assemble many, keep an [`Assembler`]: it remembers what it has read.
+pub fn assemble(host: &Host, loaded: &Loaded, ask: &Ask) -> Result<Assembled, AssembleError> {
+    Assembler::new(host, loaded).assemble(ask)
+}
+
+/// Assembles prompts for the agents of one config.
+pub struct Assembler<'a> {
+    host: &'a Host,
+    loaded: &'a Loaded,
+    /// Workspaces seen so far, with the files they have read, and the knobs of their agents.
+    known: Mutex<Vec<(AgentId, Known)>>,
+}
+
+impl std::fmt::Debug for Assembler<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Assembler")
+            .field("source", &self.loaded.source)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Clone)]
+struct Known {
+    knobs: std::sync::Arc<Knobs>,
+    workspace: Option<std::sync::Arc<Workspace>>,
+    repo_root: Option<PathBuf>,
+}
+
+impl<'a> Assembler<'a> {
+    pub fn new(host: &'a Host, loaded: &'a Loaded) -> Self {
+        Self {
+            host,
+            loaded,
+            known: Mutex::new(Vec::new()),
+        }
+    }
+
+    pub fn assemble(&self, ask: &Ask) -> Result<Assembled, AssembleError> {
+        let (agent, session) = self.who(ask)?;
+        let known = self.known(&agent);
+        let knobs = &*known.knobs;
+        let mode = ask.mode.unwrap_or_else(|| mode_of(&session));
+        let channel = ask
+            .channel
+            .clone()
+            .or_else(|| session.channel().map(str::to_owned));
+        let context = self.context(&agent, &session, &known);
+        let facts = Facts {
+            ask,
+            session: &session,
+            mode,
+            channel,
+            known: &known,
+        };
+        let input = self.input(&facts, &context)?;
+        let prompt = chela_prompt::render(&input)?;
+        Ok(Assembled {
+            agent,
+            session,
+            workspace: knobs.workspace.clone(),
+            bootstrap: knobs.bootstrap.clone(),
+            limits: Limits {
+                per_file: chela_workspace::limit_in_words(knobs.bootstrap.per_file),
+                total: chela_workspace::limit_in_words(knobs.bootstrap.total),
+            },
+            // Nothing runs tools yet, so nothing is sandboxed, whatever is configured.
+            sandbox: SandboxState {
+                mode: knobs.sandbox_mode.to_owned(),
+                sandboxed: false,
+            },
+            context_window: knobs.context_window,
+            input,
+            prompt,
+            files: context.report,
+        })
+    }
+
+    /// Whose prompt it is, and for which conversation.
+    fn who(&self, ask: &Ask) -> Result<(AgentId, SessionKey), AssembleError> {
+        let owner = ask
+            .session
+            .as_ref()
+            .and_then(|session| session.agent.as_deref());
+        let default = self.loaded.default_agent();
+        let agent = match (&ask.agent, owner) {
+            (Some(agent), Some(owner)) if agent.as_str() != owner => {
+                return Err(AssembleError::OtherAgent {
+                    session: ask
+                        .session
+                        .as_ref()
+                        .map(ToString::to_string)
+                        .unwrap_or_default(),
+                    owner: owner.to_owned(),
+                    agent: agent.clone(),
+                });
+            }
+            (Some(agent), _) => agent.as_str(),
+            (None, Some(owner)) => owner,
+            (None, None) => default.as_str(),
+        };
+        let agents = self.loaded.agents();
+        let Some(found) = agents.iter().find(|id| id.as_str() == agent) else {
+            let known = agents.iter().map(|id| format!("`{id}`")).collect();
+            return Err(AssembleError::NoAgent {
+                agent: agent.to_owned(),
+                known,
+            });
+        };
+        let session = ask
+            .session
+            .clone()
+            .unwrap_or_else(|| SessionKey::main(found));
+        Ok((found.clone(), session))
+    }
+
+    fn known(&self, agent: &AgentId) -> Known {
+        let mut all = self
+            .known
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some((_, known)) = all.iter().find(|(id, _)| id == agent) {
+            return known.clone();
+        }
+        let knobs = Knobs::of(self.host, self.loaded, agent);
+        // A workspace that is not there yet is no error: its files are reported as missing.
+        let workspace = Workspace::open(self.host, &knobs.workspace)
+            .ok()
+            .map(std::sync::Arc::new);
+        let repo_root = knobs
+            .repo_root
+            .clone()
+            .or_else(|| repository_above(&knobs.workspace));
+        let known = Known {
+            knobs: std::sync::Arc::new(knobs),
+            workspace,
+            repo_root,
+        };
+        all.push((agent.clone(), known.clone()));
+        known
+    }
+
+    fn context(&self, agent: &AgentId, session: &SessionKey, known: &Known) -> LoadedContext {
+        let Some(workspace) = &known.workspace else {
+            return LoadedContext {
+                files: Vec::new(),
+                report: Vec::new(),
+                notice: None,
+            };
+        };
+        workspace.load(&LoadRequest {
+            agent,
+            session: scope_of(session, &known.knobs),
+            audience: session.audience(),
+            turn: Turn::Full,
+            age: Condition::of(self.host, workspace.dir()).age(),
+            settings: &known.knobs.bootstrap,
+            execution: None,
+            extensions: &[],
+            notices_seen: &BTreeSet::new(),
+        })
+    }
+
+    fn input(
+        &self,
+        facts: &Facts<'_>,
+        context: &LoadedContext,
+    ) -> Result<PromptInput, AssembleError> {
+        let knobs = &*facts.known.knobs;
+        let model = knobs.model.clone();
+        Ok(PromptInput {
+            mode: facts.mode,
+            session: facts.session.audience(),
+            delegation: knobs.delegation(facts.session),
+            contribution: model.as_deref().and_then(|model| knobs.contribution(model)),
+            memory: knobs.memory,
+            model_aliases: knobs.model_aliases.clone(),
+            time_zone: knobs.time_zone.clone().or_else(|| match facts.ask.machine {
+                Machine::This => self.host.facts.time_zone.clone(),
+                Machine::Anywhere => None,
+            }),
+            owners: self.owners(knobs)?,
+            files: context.files.iter().map(context_file).collect(),
+            truncation_notice: match context.notice {
+                Some(_) => TruncationNotice::Shown,
+                None => TruncationNotice::Hidden,
+            },
+            silent_replies: knobs.silent_replies(facts.session),
+            message_channels: knobs.channels.clone(),
+            voice_hint: knobs.voice_hint.clone(),
+            extra_context: knobs.extra_context.clone(),
+            reactions: knobs.reactions(facts.channel.as_deref()),
+            heartbeat: knobs.heartbeat.clone(),
+            runtime: self.runtime(facts),
+            reasoning: knobs.reasoning,
+            thinking: knobs.thinking.clone(),
+            ..PromptInput::new(match facts.ask.machine {
+                Machine::This => knobs.workspace.display().to_string(),
+                Machine::Anywhere => "<workspace>".to_owned(),
+            })
+        })
+    }
+
+    fn owners(&self, knobs: &Knobs) -> Result<Owners, AssembleError> {
+        let display = match &knobs.owner_view {
+            OwnerView::Raw => chela_prompt::OwnerDisplay::Raw,
+            OwnerView::Hashed(Some(secret)) => chela_prompt::OwnerDisplay::Hashed {
+                secret: secret.clone(),
+            },
+            // Without owners there is nothing to hide, and no secret is made.
+            OwnerView::Hashed(None) if knobs.owners.is_empty() => chela_prompt::OwnerDisplay::Raw,
+            OwnerView::Hashed(None) => chela_prompt::OwnerDisplay::Hashed {
+                secret: installation_secret(self.host)?,
+            },
+        };
+        Ok(Owners {
+            ids: knobs.owners.clone(),
+            display,
+        })
+    }
+
+    fn runtime(&self, facts: &Facts<'_>) -> RuntimeFacts {
+        let knobs = &*facts.known.knobs;
+        let general = RuntimeFacts {
+            agent: Some(knobs.agent.to_string()),
+            model: knobs.model.clone(),
+            default_model: knobs.default_model.clone(),
+            capabilities: knobs.capabilities(facts.channel.as_deref()),
+            channel: facts.channel.clone(),
+            ..RuntimeFacts::default()
+        };
+        let machine = &self.host.facts;
+        match facts.ask.machine {
+            Machine::Anywhere => general,
+            Machine::This => RuntimeFacts {
+                host: machine.hostname.clone(),
+                repo_root: facts
+                    .known
+                    .repo_root
+                    .as_ref()
+                    .map(|root| root.display().to_string()),
+                os: machine.os.clone(),
+                arch: machine.arch.clone(),
+                shell: machine.shell.clone(),
+                ..general
+            },
+        }
+    }
+}
+
+/// What one prompt is asked for.
+struct Facts<'a> {
+    ask: &'a Ask,
+    session: &'a SessionKey,
+    mode: PromptMode,
+    channel: Option<String>,
+    known: &'a Known,
+}
+
+/// Sub-agents and isolated cron runs get the minimal prompt.
+fn mode_of(session: &SessionKey) -> PromptMode {
+    match session.form {
+        SessionForm::Subagent { .. } | SessionForm::Cron { .. } => PromptMode::Minimal,
+        _ => PromptMode::Full,
+    }
+}
+
+fn scope_of(session: &SessionKey, knobs: &Knobs) -> SessionScope {
+    match session.form {
+        SessionForm::Subagent { .. } => SessionScope::Subagent,
+        SessionForm::Cron { .. } => SessionScope::Cron,
+        SessionForm::Heartbeat { .. } if knobs.light_heartbeat => SessionScope::LightHeartbeat,
+        _ => SessionScope::Main,
+    }
+}
+
+fn context_file(file: &chela_workspace::ContextFile) -> ContextFile {
+    ContextFile {
+        path: file.shown_path.clone(),
+        content: chela_prompt::CleanText::new(&file.content),
+        origin: file.origin.clone(),
+        trust: file.trust,
+        audience: file.audience,
+        zone: Some(file.zone),
+        completeness: match file.status {
+            FileStatus::Truncated { .. } => Completeness::Cut,
+            _ => Completeness::Whole,
+        },
+    }
+}
+
+/// The nearest folder, from `dir` upwards, that is a git repository.
+fn repository_above(dir: &Path) -> Option<PathBuf> {
+    dir.ancestors()
+        .find(|folder| folder.join(".git").exists())
+        .map(Path::to_path_buf)
+}

@@ -1,0 +1,279 @@
+//! Two prompts side by side: which sections differ, and where a cached prefix would break.
+
+use chela_core::{Zone, tokens};
+use serde::Serialize;
+
+use crate::saved::{SavedPrompt, Stretch};
+
+/// What differs between two prompts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PromptDiff {
+    pub tokens_a: usize,
+    pub tokens_b: usize,
+    pub sections: Vec<SectionChange>,
+    /// `None` when the two are the same to the byte.
+    pub first_break: Option<CacheBreak>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SectionChange {
+    pub section: String,
+    pub zone: Zone,
+    pub change: Change,
+    pub tokens_a: usize,
+    pub tokens_b: usize,
+    /// The files, tools or skills inside that were added, removed or changed.
+    pub inside: Vec<PartChange>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Change {
+    Same,
+    Changed,
+    Added,
+    Removed,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PartChange {
+    pub part: String,
+    pub change: Change,
+}
+
+/// The first byte at which a provider's cache stops matching.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CacheBreak {
+    pub byte: usize,
+    pub section: String,
+    pub zone: Zone,
+    pub cause: String,
+    /// Tokens up to the break: what the cache still serves.
+    pub tokens_kept: usize,
+    /// Tokens of the second prompt from the break on: what is read anew.
+    pub tokens_after: usize,
+    /// The lines at the break, on either side.
+    pub line_a: String,
+    pub line_b: String,
+}
+
+pub fn diff(a: &SavedPrompt, b: &SavedPrompt) -> PromptDiff {
+    PromptDiff {
+        tokens_a: tokens::count(&a.text),
+        tokens_b: tokens::count(&b.text),
+        sections: section_changes(a, b),
+        first_break: first_break(a, b),
+    }
+}
+
+fn section_changes(a: &SavedPrompt, b: &SavedPrompt) -> Vec<SectionChange> {
+    let mut changes: Vec<SectionChange> = Vec::new();
+    let mut next_in_a = 0;
+    for section in &b.sections {
+        if let Some(at) = a
+            .sections
+            .iter()
+            .position(|other| other.name == section.name)
+        {
+            // What stands only in A is told where it stood.
+            let skipped = a.sections.iter().take(at).skip(next_in_a);
+            let removed = skipped.filter(|other| !has(b, &other.name));
+            changes.extend(removed.map(|other| change(a, b, Some(other), None)));
+            next_in_a = next_in_a.max(at + 1);
+            changes.push(change(a, b, a.sections.get(at), Some(section)));
+        } else {
+            changes.push(change(a, b, None, Some(section)));
+        }
+    }
+    let rest = a
+        .sections
+        .iter()
+        .skip(next_in_a)
+        .filter(|other| !has(b, &other.name));
+    changes.extend(rest.map(|other| change(a, b, Some(other), None)));
+    changes
+}
+
+fn has(prompt: &SavedPrompt, section: &str) -> bool {
+    prompt.sections.iter().any(|other| other.name == section)
+}
+
+fn change(
+    a: &SavedPrompt,
+    b: &SavedPrompt,
+    in_a: Option<&Stretch>,
+    in_b: Option<&Stretch>,
+) -> SectionChange {
+    let text_a = in_a.map_or("", |section| section_text(a, section));
+    let text_b = in_b.map_or("", |section| section_text(b, section));
+    let change = match (in_a, in_b) {
+        (None, _) => Change::Added,
+        (_, None) => Change::Removed,
+        _ if text_a == text_b => Change::Same,
+        _ => Change::Changed,
+    };
+    let either = in_b.or(in_a);
+    SectionChange {
+        section: either
+            .map(|section| section.name.clone())
+            .unwrap_or_default(),
+        zone: either.map_or(Zone::Stable, |section| section.zone),
+        inside: if change == Change::Changed {
+            part_changes(a, b, in_a, in_b)
+        } else {
+            Vec::new()
+        },
+        change,
+        tokens_a: tokens::count(text_a),
+        tokens_b: tokens::count(text_b),
+    }
+}
+
+/// Without the blank line that separates it from the next one: the last section has none.
+fn section_text<'a>(prompt: &'a SavedPrompt, section: &Stretch) -> &'a str {
+    prompt
+        .text
+        .get(section.range.clone())
+        .unwrap_or_default()
+        .trim_end_matches('\n')
+}
+
+fn part_changes(
+    a: &SavedPrompt,
+    b: &SavedPrompt,
+    in_a: Option<&Stretch>,
+    in_b: Option<&Stretch>,
+) -> Vec<PartChange> {
+    let parts_a = parts_inside(a, in_a);
+    let parts_b = parts_inside(b, in_b);
+    let text_in = |parts: &[(&str, &str)], name: &str| {
+        parts
+            .iter()
+            .find(|(other, _)| *other == name)
+            .map(|(_, text)| (*text).to_owned())
+    };
+    let mut changes = Vec::new();
+    for (name, text) in &parts_b {
+        let change = match text_in(&parts_a, name) {
+            None => Change::Added,
+            Some(old) if old != *text => Change::Changed,
+            Some(_) => continue,
+        };
+        changes.push(PartChange {
+            part: (*name).to_owned(),
+            change,
+        });
+    }
+    let removed = parts_a
+        .iter()
+        .filter(|(name, _)| text_in(&parts_b, name).is_none());
+    changes.extend(removed.map(|(name, _)| PartChange {
+        part: (*name).to_owned(),
+        change: Change::Removed,
+    }));
+    changes
+}
+
+fn parts_inside<'a>(prompt: &'a SavedPrompt, section: Option<&Stretch>) -> Vec<(&'a str, &'a str)> {
+    let Some(section) = section else {
+        return Vec::new();
+    };
+    let inside = |part: &&Stretch| {
+        section.range.start <= part.range.start && part.range.end <= section.range.end
+    };
+    prompt
+        .parts
+        .iter()
+        .filter(inside)
+        .map(|part| {
+            (
+                part.name.as_str(),
+                prompt.text[part.range.clone()].trim_end(),
+            )
+        })
+        .collect()
+}
+
+fn first_break(a: &SavedPrompt, b: &SavedPrompt) -> Option<CacheBreak> {
+    if a.text == b.text {
+        return None;
+    }
+    let same = a
+        .text
+        .bytes()
+        .zip(b.text.bytes())
+        .take_while(|(x, y)| x == y)
+        .count();
+    // Both sides agree up to here, so a character boundary of one is a boundary of the other.
+    let byte = (0..=same)
+        .rev()
+        .find(|at| b.text.is_char_boundary(*at) && a.text.is_char_boundary(*at))?;
+    let section = b
+        .section_at(byte)
+        .or_else(|| b.sections.last())
+        .or_else(|| a.section_at(byte))?;
+    Some(CacheBreak {
+        byte,
+        section: section.name.clone(),
+        zone: if byte < b.boundary {
+            Zone::Stable
+        } else {
+            Zone::Volatile
+        },
+        cause: cause(a, b, byte),
+        tokens_kept: tokens::count(&b.text[..byte]),
+        tokens_after: tokens::count(&b.text[byte..]),
+        line_a: line_at(&a.text, byte),
+        line_b: line_at(&b.text, byte),
+    })
+}
+
+/// What is behind the difference, in words.
+fn cause(a: &SavedPrompt, b: &SavedPrompt, byte: usize) -> String {
+    let in_a = a.section_at(byte).map(|section| section.name.as_str());
+    let in_b = b.section_at(byte).map(|section| section.name.as_str());
+    match (in_a, in_b) {
+        (Some(here), Some(there)) if here != there => {
+            let only_a = !has(b, here);
+            let only_b = !has(a, there);
+            match (only_a, only_b) {
+                (true, true) => format!("section `{here}` gives way to `{there}`"),
+                (true, false) => format!("section `{here}` is only in the first"),
+                (false, true) => format!("section `{there}` is only in the second"),
+                (false, false) => format!("section `{here}` ends earlier in one of them"),
+            }
+        }
+        (None, Some(there)) => format!("the second goes on with section `{there}`"),
+        (Some(here), None) => format!("the first goes on with section `{here}`"),
+        _ => inside_cause(a, b, byte),
+    }
+}
+
+/// The break lies within one section: name the file, tool or skill.
+fn inside_cause(a: &SavedPrompt, b: &SavedPrompt, byte: usize) -> String {
+    let in_a = a.stretch_at(byte);
+    let in_b = b.stretch_at(byte);
+    match (in_a, in_b) {
+        (Some(x), Some(y)) if x.name == y.name && x.origin == y.origin => {
+            format!("{} differs ({})", y.name, y.origin)
+        }
+        (Some(x), Some(y)) => format!(
+            "{} ({}) against {} ({})",
+            x.name, x.origin, y.name, y.origin
+        ),
+        _ => "one of them ends here".to_owned(),
+    }
+}
+
+fn line_at(text: &str, byte: usize) -> String {
+    let byte = byte.min(text.len());
+    let start = text[..byte].rfind('\n').map_or(0, |at| at + 1);
+    let end = text[byte..].find('\n').map_or(text.len(), |at| byte + at);
+    text[start..end].to_owned()
+}
+
+#[cfg(test)]
+mod tests;

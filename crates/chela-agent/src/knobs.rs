@@ -1,0 +1,420 @@
+//! What the config of one agent says about its prompt, in the words of the rooms that use it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use chela_config::model::{self, Secret, SecretSource};
+use chela_config::{AgentView, Loaded, Provenance, Resolved};
+use chela_core::cut::Limit;
+use chela_core::{AgentId, Audience, Host, Origin, SessionForm, SessionKey, Trust};
+use chela_prompt::{
+    Citations, CleanText, Contribution, Delegation, MemoryRecall, Personality, ReactionLevel,
+    Reactions, ReasoningLevel, SilentReplies, Sourced,
+};
+use chela_workspace::{BootstrapSettings, ContextInjection, TruncationWarning};
+
+/// The knobs of one agent that shape its prompt.
+#[derive(Debug, Clone)]
+pub struct Knobs {
+    pub agent: AgentId,
+    pub name: Option<String>,
+    pub workspace: PathBuf,
+    pub repo_root: Option<PathBuf>,
+    pub bootstrap: BootstrapSettings,
+    pub model: Option<String>,
+    /// The model of `agents.defaults`, which the agent may differ from.
+    pub default_model: Option<String>,
+    pub model_aliases: Vec<Sourced<String>>,
+    pub context_window: Option<usize>,
+    pub owners: Vec<String>,
+    pub owner_view: OwnerView,
+    pub time_zone: Option<String>,
+    pub memory: MemoryRecall,
+    pub heartbeat: Option<Sourced<String>>,
+    /// How often, as people write it.
+    pub heartbeat_every: Option<String>,
+    pub light_heartbeat: bool,
+    pub sandbox_mode: &'static str,
+    pub reasoning: ReasoningLevel,
+    pub thinking: Option<String>,
+    pub voice_hint: Option<Sourced<String>>,
+    pub extra_context: Option<Sourced<CleanText>>,
+    /// Every channel that is configured and not switched off.
+    pub channels: Vec<String>,
+    delegation: Option<Delegation>,
+    silence: Option<model::SilentReply>,
+    reactions: Vec<(String, ReactionLevel)>,
+    capabilities: Vec<(String, Vec<String>)>,
+    personality: Personality,
+}
+
+/// How owner ids are shown to the model.
+#[derive(Clone, PartialEq, Eq)]
+pub enum OwnerView {
+    Raw,
+    /// Under the operator's secret, or else under the installation's own.
+    Hashed(Option<String>),
+}
+
+impl std::fmt::Debug for OwnerView {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Raw => "Raw",
+            Self::Hashed(_) => "Hashed(…)",
+        })
+    }
+}
+
+/// What a heartbeat asks when the operator has no words of their own.
+const HEARTBEAT_PROMPT: &str = include_str!("../text/heartbeat.md");
+
+impl Knobs {
+    /// The knobs of an agent; of the defaults, for one that is not in the roster.
+    pub fn of(_host: &Host, loaded: &Loaded, agent: &AgentId) -> Self {
+        let view = loaded
+            .agent(agent)
+            .or_else(|| loaded.agent(&loaded.default_agent()));
+        match view {
+            Some(view) => Self::of_view(loaded, &view),
+            None => unreachable_roster(loaded, agent),
+        }
+    }
+
+    fn of_view(loaded: &Loaded, view: &AgentView) -> Self {
+        let config = &loaded.config;
+        let primary = |choice: &Option<model::ModelChoice>| {
+            choice
+                .as_ref()
+                .and_then(|choice| choice.primary().map(str::to_owned))
+        };
+        let heartbeat = &view.heartbeat.value;
+        Self {
+            agent: view.id.clone(),
+            name: view
+                .name
+                .value
+                .clone()
+                .or_else(|| view.identity.value.name.clone()),
+            workspace: view.workspace.value.clone(),
+            repo_root: view.repo_root.value.clone(),
+            bootstrap: bootstrap(view),
+            model: primary(&view.model.value),
+            default_model: primary(&config.agents.defaults.model),
+            model_aliases: view
+                .model_aliases
+                .value
+                .iter()
+                .map(|alias| {
+                    Sourced::new(
+                        format!("- {}: {}", alias.alias, alias.model),
+                        origin(&view.model_aliases.from, "agents.defaults.models"),
+                        Trust::Operator,
+                    )
+                })
+                .collect(),
+            context_window: view
+                .context_tokens
+                .value
+                .and_then(|tokens| usize::try_from(tokens).ok()),
+            owners: view.owner_allow_from.value.clone(),
+            owner_view: match view.owner_display.value {
+                model::OwnerDisplay::Raw => OwnerView::Raw,
+                model::OwnerDisplay::Hash => {
+                    OwnerView::Hashed(secret_text(loaded, &view.owner_display_secret.value))
+                }
+            },
+            time_zone: view.user_timezone.value.clone(),
+            memory: if view.memory_search.value.enabled {
+                MemoryRecall::On(match view.citations.value {
+                    model::Citations::Auto => Citations::Auto,
+                    model::Citations::On => Citations::On,
+                    model::Citations::Off => Citations::Off,
+                })
+            } else {
+                MemoryRecall::Off
+            },
+            heartbeat: (heartbeat.is_on() && heartbeat.settings.include_system_prompt_section)
+                .then(|| heartbeat_prompt(&view.heartbeat)),
+            heartbeat_every: heartbeat.every.map(in_words),
+            light_heartbeat: heartbeat.settings.light_context,
+            sandbox_mode: view.sandbox.value.mode.as_str(),
+            reasoning: match view.reasoning.value {
+                model::ReasoningVisibility::Off => ReasoningLevel::Off,
+                model::ReasoningVisibility::On => ReasoningLevel::On,
+                model::ReasoningVisibility::Stream => ReasoningLevel::Stream,
+            },
+            thinking: view.thinking.value.map(|level| level.as_str().to_owned()),
+            voice_hint: view.tts.value.hint.as_ref().map(|hint| {
+                Sourced::new(
+                    hint.clone(),
+                    origin(&view.tts.from, "messages.tts.hint"),
+                    Trust::Operator,
+                )
+            }),
+            extra_context: view.additional_system_prompt.value.as_ref().map(|text| {
+                let from = origin(
+                    &view.additional_system_prompt.from,
+                    "agents.defaults.additionalSystemPrompt",
+                );
+                Sourced::new(CleanText::new(text), from, Trust::Operator)
+            }),
+            channels: config
+                .channels
+                .by_name
+                .iter()
+                .filter(|(_, channel)| channel.enabled != Some(false))
+                .map(|(name, _)| name.clone())
+                .collect(),
+            delegation: view.delegation_mode.value.map(|mode| match mode {
+                model::DelegationMode::Prefer => Delegation::Prefer,
+                model::DelegationMode::Suggest => Delegation::Suggest,
+            }),
+            silence: view.silent_reply.value.clone(),
+            reactions: view
+                .reactions
+                .value
+                .iter()
+                .filter_map(|(channel, level)| Some((channel.clone(), reaction_level(*level)?)))
+                .collect(),
+            capabilities: config
+                .channels
+                .by_name
+                .iter()
+                .map(|(name, channel)| {
+                    (
+                        name.clone(),
+                        capabilities(channel.other.get("capabilities")),
+                    )
+                })
+                .collect(),
+            personality: personality(config),
+        }
+    }
+
+    /// Unset: a main session coordinates, others do the work themselves.
+    pub fn delegation(&self, session: &SessionKey) -> Delegation {
+        self.delegation.unwrap_or(match session.form {
+            SessionForm::Main { .. } | SessionForm::Global => Delegation::Prefer,
+            _ => Delegation::Suggest,
+        })
+    }
+
+    /// Whether the model may answer with silence. Unset: in groups, where not every message is
+    /// for it; never in direct chats.
+    pub fn silent_replies(&self, session: &SessionKey) -> SilentReplies {
+        let policy = self
+            .silence
+            .as_ref()
+            .and_then(|silence| match session.audience() {
+                Audience::Shared => silence.group,
+                Audience::Private => silence.direct,
+            });
+        match (policy, session.audience()) {
+            (Some(model::SilentPolicy::Allow), _) | (None, Audience::Shared) => {
+                SilentReplies::Generic
+            }
+            _ => SilentReplies::Never,
+        }
+    }
+
+    pub fn reactions(&self, channel: Option<&str>) -> Option<Reactions> {
+        let channel = channel?;
+        let (_, level) = self
+            .reactions
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(channel))?;
+        Some(Reactions {
+            level: *level,
+            channel: Some(channel.to_owned()),
+        })
+    }
+
+    /// What the operator says a channel can do.
+    pub fn capabilities(&self, channel: Option<&str>) -> Vec<String> {
+        let found = channel.and_then(|channel| {
+            self.capabilities
+                .iter()
+                .find(|(name, _)| name.eq_ignore_ascii_case(channel))
+        });
+        found
+            .map(|(_, capabilities)| capabilities.clone())
+            .unwrap_or_default()
+    }
+
+    pub fn contribution(&self, model: &str) -> Option<Contribution> {
+        chela_prompt::contribution_for(model, self.personality)
+    }
+}
+
+/// The roster always has the default agent; should it ever not, the agent gets plain defaults.
+fn unreachable_roster(loaded: &Loaded, agent: &AgentId) -> Knobs {
+    let plain = chela_config::load_text(loaded.host(), "");
+    match plain.agent(&AgentId::main()) {
+        Some(view) => Knobs {
+            agent: agent.clone(),
+            ..Knobs::of_view(&plain, &view)
+        },
+        None => Knobs::empty(agent),
+    }
+}
+
+impl Knobs {
+    fn empty(agent: &AgentId) -> Self {
+        Self {
+            agent: agent.clone(),
+            name: None,
+            workspace: PathBuf::new(),
+            repo_root: None,
+            bootstrap: BootstrapSettings::default(),
+            model: None,
+            default_model: None,
+            model_aliases: Vec::new(),
+            context_window: None,
+            owners: Vec::new(),
+            owner_view: OwnerView::Hashed(None),
+            time_zone: None,
+            memory: MemoryRecall::Off,
+            heartbeat: None,
+            heartbeat_every: None,
+            light_heartbeat: false,
+            sandbox_mode: "off",
+            reasoning: ReasoningLevel::Off,
+            thinking: None,
+            voice_hint: None,
+            extra_context: None,
+            channels: Vec::new(),
+            delegation: None,
+            silence: None,
+            reactions: Vec::new(),
+            capabilities: Vec::new(),
+            personality: Personality::Friendly,
+        }
+    }
+}
+
+fn bootstrap(view: &AgentView) -> BootstrapSettings {
+    let limit = |tokens: Option<u64>, chars: u64| match tokens {
+        Some(tokens) => Limit::Tokens(usize::try_from(tokens).unwrap_or(usize::MAX)),
+        None => Limit::Chars(usize::try_from(chars).unwrap_or(usize::MAX)),
+    };
+    BootstrapSettings {
+        per_file: limit(
+            view.bootstrap_max_tokens.value,
+            view.bootstrap_max_chars.value,
+        ),
+        total: limit(
+            view.bootstrap_total_max_tokens.value,
+            view.bootstrap_total_max_chars.value,
+        ),
+        warning: match view.truncation_warning.value {
+            model::TruncationWarning::Off => TruncationWarning::Off,
+            model::TruncationWarning::Once => TruncationWarning::Once,
+            model::TruncationWarning::Always => TruncationWarning::Always,
+        },
+        injection: match view.context_injection.value {
+            model::ContextInjection::Always => ContextInjection::Always,
+            model::ContextInjection::ContinuationSkip => ContextInjection::ContinuationSkip,
+            model::ContextInjection::Never => ContextInjection::Never,
+        },
+        skip: view.skip_bootstrap.value,
+        pins: view.context_pin.value.clone(),
+        dynamic: view.context_dynamic.value.clone(),
+        inherit: view.context_inherit.value.clone(),
+        skip_optional: view.skip_optional_bootstrap_files.value.clone(),
+        extra_files: Vec::new(),
+    }
+}
+
+/// The key a value was set at, as an origin.
+fn origin(from: &Provenance, usual: &str) -> Origin {
+    match from {
+        Provenance::Defaults { path, .. } | Provenance::Agent { path, .. } => {
+            Origin::config(path.to_string())
+        }
+        _ => Origin::config(usual),
+    }
+}
+
+fn heartbeat_prompt(view: &Resolved<chela_config::HeartbeatView>) -> Sourced<String> {
+    match &view.value.prompt {
+        Some(prompt) => Sourced::new(
+            prompt.clone(),
+            origin(&view.from, "agents.defaults.heartbeat"),
+            Trust::Operator,
+        ),
+        None => Sourced::new(
+            HEARTBEAT_PROMPT.trim().to_owned(),
+            Origin::BuiltIn,
+            Trust::Operator,
+        ),
+    }
+}
+
+/// `30m`, `1h30m`.
+fn in_words(every: Duration) -> String {
+    let seconds = every.as_secs();
+    let parts = [
+        (seconds / 3600, "h"),
+        (seconds / 60 % 60, "m"),
+        (seconds % 60, "s"),
+    ];
+    parts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, unit)| format!("{count}{unit}"))
+        .collect()
+}
+
+/// A secret that is written down or kept in the environment. Others are for later; the
+/// installation's own secret takes their place.
+fn secret_text(loaded: &Loaded, secret: &Option<Secret>) -> Option<String> {
+    let text = match secret.as_ref()? {
+        Secret::Text(text) => text.clone(),
+        Secret::Reference(reference) if reference.source == SecretSource::Env => {
+            loaded.env().get(&reference.id)?.clone()
+        }
+        Secret::Reference(_) => return None,
+    };
+    Some(text).filter(|text| !text.trim().is_empty())
+}
+
+fn reaction_level(level: model::ReactionLevel) -> Option<ReactionLevel> {
+    match level {
+        model::ReactionLevel::Minimal => Some(ReactionLevel::Minimal),
+        model::ReactionLevel::Extensive => Some(ReactionLevel::Extensive),
+        model::ReactionLevel::Off | model::ReactionLevel::Ack => None,
+    }
+}
+
+/// A list of names, or an object of switches.
+fn capabilities(value: Option<&serde_json::Value>) -> Vec<String> {
+    use serde_json::Value;
+    match value {
+        Some(Value::Array(names)) => names
+            .iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect(),
+        Some(Value::Object(switches)) => switches
+            .iter()
+            .filter(|(_, on)| {
+                !matches!(on, Value::Bool(false) | Value::Null) && on.as_str() != Some("off")
+            })
+            .map(|(name, _)| name.clone())
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// `plugins.entries.openai.config.personality`.
+fn personality(config: &chela_config::Config) -> Personality {
+    let set = config
+        .plugins
+        .entries
+        .get("openai")
+        .and_then(|entry| entry.config.get("personality"));
+    match set.and_then(|value| value.as_str()) {
+        Some("off") => Personality::Off,
+        _ => Personality::Friendly,
+    }
+}

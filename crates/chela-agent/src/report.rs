@@ -1,0 +1,275 @@
+//! What the context is made of and what each part costs, read from the spans of a real prompt.
+
+use std::path::PathBuf;
+
+use chela_core::{Audience, Trust, Zone, tokens};
+use chela_prompt::{PartKind, Prompt, SectionId};
+use chela_workspace::{FileReport, FileStatus, Need};
+use serde::Serialize;
+
+use crate::assemble::Assembled;
+
+/// The answer to `context list`, `detail`, `map` and `json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextReport {
+    pub agent: String,
+    pub session: String,
+    pub mode: &'static str,
+    pub workspace: PathBuf,
+    /// Where the figures come from.
+    pub source: ReportSource,
+    pub limits: Limits,
+    pub sandbox: SandboxState,
+    pub prompt: Size,
+    pub stable: Size,
+    pub volatile: Size,
+    pub project_context: Size,
+    pub files: Vec<FileRow>,
+    pub sections: Vec<SectionRow>,
+    pub skills: Listing,
+    pub tools: Listing,
+    pub tool_schemas: Size,
+    /// What the provider reported for the last run; absent as long as there was none.
+    pub session_tokens: Option<usize>,
+    pub context_window: Option<usize>,
+}
+
+/// How the figures were come by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReportSource {
+    /// Recorded by the last run of the session.
+    Run,
+    /// Rendered just now, as the next run would be.
+    Estimate,
+}
+
+/// Length in characters and in tokens (o200k).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Size {
+    pub chars: usize,
+    pub tokens: usize,
+}
+
+impl Size {
+    pub fn of(text: &str) -> Self {
+        Self {
+            chars: text.chars().count(),
+            tokens: tokens::count(text),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Limits {
+    pub per_file: String,
+    pub total: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SandboxState {
+    pub mode: String,
+    pub sandboxed: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileRow {
+    pub name: String,
+    pub path: PathBuf,
+    pub status: FileWord,
+    pub raw: Size,
+    pub injected: Size,
+    pub trust: Trust,
+    pub audience: Audience,
+    pub zone: Zone,
+    /// What a person should know about it, as sentences.
+    pub remarks: Vec<String>,
+}
+
+/// The status of a file in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum FileWord {
+    #[serde(rename = "OK")]
+    Ok,
+    #[serde(rename = "TRUNCATED")]
+    Truncated,
+    #[serde(rename = "MISSING")]
+    Missing,
+    #[serde(rename = "LEFT OUT")]
+    LeftOut,
+}
+
+impl FileWord {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "OK",
+            Self::Truncated => "TRUNCATED",
+            Self::Missing => "MISSING",
+            Self::LeftOut => "LEFT OUT",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SectionRow {
+    pub id: &'static str,
+    pub heading: Option<String>,
+    pub zone: Zone,
+    pub origin: String,
+    pub trust: Trust,
+    pub audience: Audience,
+    pub size: Size,
+    /// Its own sentences, without the files, skills and tools listed in it.
+    pub own: Size,
+}
+
+/// Skills or tools as the prompt lists them.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Listing {
+    pub size: Size,
+    pub entries: Vec<Entry>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    pub name: String,
+    pub size: Size,
+    pub origin: String,
+}
+
+impl ContextReport {
+    pub fn of(assembled: &Assembled) -> Self {
+        let prompt = &assembled.prompt;
+        let context_sections = [SectionId::ProjectContext, SectionId::DynamicContext];
+        let project_context: String = context_sections
+            .iter()
+            .filter_map(|id| prompt.section(*id))
+            .map(|section| prompt.slice(&section.range))
+            .collect();
+        Self {
+            agent: assembled.agent.to_string(),
+            session: assembled.session.to_string(),
+            mode: assembled.input.mode.as_str(),
+            workspace: assembled.workspace.clone(),
+            source: ReportSource::Estimate,
+            limits: assembled.limits.clone(),
+            sandbox: assembled.sandbox.clone(),
+            prompt: Size::of(&prompt.text),
+            stable: Size::of(prompt.stable()),
+            volatile: Size::of(prompt.volatile()),
+            project_context: Size::of(&project_context),
+            files: assembled
+                .files
+                .iter()
+                .map(|file| file_row(prompt, file))
+                .collect(),
+            sections: section_rows(prompt),
+            skills: listing(prompt, |kind| matches!(kind, PartKind::Skill { .. })),
+            tools: listing(prompt, |kind| matches!(kind, PartKind::Tool { .. })),
+            tool_schemas: Size::default(),
+            session_tokens: None,
+            context_window: assembled.context_window,
+        }
+    }
+}
+
+fn section_rows(prompt: &Prompt) -> Vec<SectionRow> {
+    prompt
+        .sections
+        .iter()
+        .map(|section| {
+            let mut own = String::new();
+            let mut at = section.range.start;
+            let listed = prompt
+                .parts_of(section.id)
+                .filter(|part| part.kind.name().is_some());
+            for part in listed {
+                own.push_str(prompt.slice(&(at..part.range.start)));
+                at = part.range.end;
+            }
+            own.push_str(prompt.slice(&(at..section.range.end)));
+            SectionRow {
+                id: section.id.as_str(),
+                heading: section.heading.as_ref().map(ToString::to_string),
+                zone: section.zone,
+                origin: section.origin.to_string(),
+                trust: section.trust,
+                audience: section.audience,
+                size: Size::of(prompt.slice(&section.range)),
+                own: Size::of(&own),
+            }
+        })
+        .collect()
+}
+
+fn file_row(prompt: &Prompt, file: &FileReport) -> FileRow {
+    let part = prompt.parts.iter().find(|part| match &part.kind {
+        PartKind::File { path, .. } => *path == file.shown_path,
+        _ => false,
+    });
+    let injected = part.map_or_else(Size::default, |part| Size::of(prompt.slice(&part.range)));
+    let status = match &file.status {
+        FileStatus::Injected => FileWord::Ok,
+        FileStatus::Truncated { .. } => FileWord::Truncated,
+        FileStatus::Missing { .. } => FileWord::Missing,
+        _ => FileWord::LeftOut,
+    };
+    let mut remarks: Vec<String> = file.remarks.iter().map(ToString::to_string).collect();
+    if !matches!(
+        file.status,
+        FileStatus::Injected
+            | FileStatus::Missing {
+                need: Need::Optional
+            }
+    ) {
+        remarks.insert(0, file.status.to_string());
+    }
+    FileRow {
+        name: file.name.clone(),
+        path: file.path.clone(),
+        status,
+        raw: raw_size(file, injected),
+        injected,
+        trust: file.trust,
+        audience: file.audience,
+        zone: file.zone,
+        remarks,
+    }
+}
+
+/// What the file costs before anything is done to it. A file that is in the prompt whole costs
+/// what it costs there; others are counted by their own text.
+fn raw_size(file: &FileReport, injected: Size) -> Size {
+    let tokens = match &file.status {
+        FileStatus::Injected => injected.tokens,
+        _ if file.raw_chars == 0 => 0,
+        // The text itself is not kept for files that are left out; four characters make a token
+        // on average, and the row says so with its `~`.
+        _ => file.raw_chars.div_ceil(4),
+    };
+    Size {
+        chars: file.raw_chars,
+        tokens,
+    }
+}
+
+fn listing(prompt: &Prompt, wanted: impl Fn(&PartKind) -> bool) -> Listing {
+    let parts: Vec<_> = prompt
+        .parts
+        .iter()
+        .filter(|part| wanted(&part.kind))
+        .collect();
+    let text: String = parts.iter().map(|part| prompt.slice(&part.range)).collect();
+    let entries = parts.iter().map(|part| Entry {
+        name: part.kind.name().unwrap_or_default().to_owned(),
+        size: Size::of(prompt.slice(&part.range)),
+        origin: part.origin.to_string(),
+    });
+    Listing {
+        size: Size::of(&text),
+        entries: entries.collect(),
+    }
+}

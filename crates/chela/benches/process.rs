@@ -1,0 +1,105 @@
+//! Whole commands as processes: CPU time and peak memory, against a Rust hello-world built and
+//! measured in the same run.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use wait4::Wait4;
+
+const RUNS: usize = 40;
+
+/// CPU time and peak resident memory of a process.
+#[derive(Debug, Clone, Copy)]
+struct Cost {
+    cpu: Duration,
+    kib: u64,
+}
+
+#[expect(
+    clippy::print_stdout,
+    reason = "a benchmark reports to the person who runs it"
+)]
+fn main() {
+    let home = tempfile::tempdir().expect("a folder for the home");
+    let hello = hello_world(home.path());
+    let chela = PathBuf::from(env!("CARGO_BIN_EXE_chela"));
+    run(&chela, home.path(), &["init"]);
+
+    let baseline = measure(&hello, home.path(), &[]);
+    println!(
+        "{:<34} {:>9} {:>9} {:>8} {:>8}",
+        "process", "CPU", "peak", "CPU ×", "memory ×"
+    );
+    report("hello world", baseline, baseline);
+    for (name, args) in [
+        ("chela --version", &["--version"] as &[&str]),
+        ("chela status", &["status"]),
+        ("chela status --json", &["status", "--json"]),
+        ("chela config get", &["config", "get"]),
+        ("chela prompt", &["prompt"]),
+        ("chela context list", &["context", "list"]),
+        ("chela context map", &["context", "map"]),
+        ("chela doctor", &["doctor"]),
+    ] {
+        report(name, measure(&chela, home.path(), args), baseline);
+    }
+}
+
+#[expect(
+    clippy::print_stdout,
+    reason = "a benchmark reports to the person who runs it"
+)]
+fn report(name: &str, cost: Cost, baseline: Cost) {
+    println!(
+        "{name:<34} {:>6.2} ms {:>6.1} MB {:>8.1} {:>8.1}",
+        cost.cpu.as_secs_f64() * 1e3,
+        cost.kib as f64 / 1024.0,
+        cost.cpu.as_secs_f64() / baseline.cpu.as_secs_f64(),
+        cost.kib as f64 / baseline.kib as f64
+    );
+}
+
+/// The median run.
+fn measure(program: &Path, home: &Path, args: &[&str]) -> Cost {
+    let mut costs: Vec<Cost> = (0..RUNS).map(|_| run(program, home, args)).collect();
+    costs.sort_by_key(|cost| cost.cpu);
+    costs[RUNS / 2]
+}
+
+fn run(program: &Path, home: &Path, args: &[&str]) -> Cost {
+    let mut child = Command::new(program)
+        .args(args)
+        .env_clear()
+        .env("HOME", home)
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .current_dir(home)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let used = child.wait4().expect("the program ends").rusage;
+    Cost {
+        cpu: used.utime + used.stime,
+        kib: used.maxrss / 1024,
+    }
+}
+
+fn hello_world(dir: &Path) -> PathBuf {
+    let source = dir.join("hello.rs");
+    let program = dir.join("hello");
+    std::fs::write(&source, "fn main() { println!(\"hello\"); }").expect("the source is written");
+    let compiler = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
+    let built = Command::new(compiler)
+        .arg("-O")
+        .arg("-o")
+        .arg(&program)
+        .arg(&source)
+        .status();
+    assert!(
+        built.is_ok_and(|status| status.success()),
+        "hello world does not compile"
+    );
+    program
+}

@@ -1,0 +1,230 @@
+//! `chela agents …`: who there is, what each may do, and where that comes from.
+
+mod matrix;
+
+use chela_config::KeyPath;
+use chela_config::text::edit;
+use chela_core::{AgentId, Host};
+use chela_workspace::SeedMode;
+use serde_json::{Map, Value, json};
+
+use super::{Outcome, Setup, config, init};
+use crate::cli::AgentsCommand;
+use crate::fail::{Exit, Fail};
+use crate::screen::{Screen, shorten};
+
+pub fn run(host: &Host, screen: &mut Screen, command: AgentsCommand) -> Outcome {
+    let setup = Setup::load(host);
+    setup.warn_on_stderr(screen.paint);
+    match command {
+        AgentsCommand::List(args) => list(&setup, screen, args.json),
+        AgentsCommand::Add {
+            id,
+            name,
+            model,
+            workspace,
+        } => add(
+            &setup,
+            screen,
+            &New {
+                id,
+                name,
+                model,
+                workspace,
+            },
+        ),
+        AgentsCommand::Show { id, json } => show(&setup, screen, &id, json),
+        AgentsCommand::Remove { id } => remove(&setup, screen, &id),
+        AgentsCommand::Matrix(args) => matrix::run(&setup, screen, args.json),
+    }
+}
+
+fn list(setup: &Setup, screen: &mut Screen, json: bool) -> Outcome {
+    let default = setup.loaded.default_agent();
+    let agents = setup.loaded.agents();
+    if json {
+        let rows: Vec<Value> = agents
+            .iter()
+            .map(|id| {
+                let knobs = setup.knobs(id);
+                json!({
+                    "id": id, "default": *id == default, "name": knobs.name, "model": knobs.model,
+                    "workspace": knobs.workspace, "exists": knobs.workspace.is_dir(),
+                })
+            })
+            .collect();
+        screen.json(&rows)?;
+        return Ok(Exit::Fine);
+    }
+    let paint = screen.paint;
+    let rows: Vec<Vec<String>> = agents
+        .iter()
+        .map(|id| {
+            let knobs = setup.knobs(id);
+            vec![
+                paint.bold(id),
+                knobs.name.unwrap_or_default(),
+                knobs.model.unwrap_or_else(|| paint.dim("no model")),
+                setup.host.compact(&knobs.workspace),
+                if *id == default {
+                    paint.dim("default")
+                } else {
+                    String::new()
+                },
+            ]
+        })
+        .collect();
+    screen.table("", &rows)?;
+    Ok(Exit::Fine)
+}
+
+struct New {
+    id: String,
+    name: Option<String>,
+    model: Option<String>,
+    workspace: Option<String>,
+}
+
+fn add(setup: &Setup, screen: &mut Screen, new: &New) -> Outcome {
+    let id = AgentId::parse(&new.id).map_err(Fail::usage)?;
+    if setup.loaded.agents().contains(&id) && setup.agent_path(&id).is_some() {
+        return Err(Fail::new(format!("there is an agent `{id}` already"))
+            .hint(format!("chela agents show {id}")));
+    }
+    let mut entry = Map::new();
+    entry.insert("id".into(), json!(id));
+    for (key, value) in [
+        ("name", &new.name),
+        ("model", &new.model),
+        ("workspace", &new.workspace),
+    ] {
+        if let Some(value) = value {
+            entry.insert(key.into(), json!(value));
+        }
+    }
+    let outcome = config::change(&setup.host, |source| {
+        with_agent(source, &setup.loaded.default_agent(), &entry)
+    })?;
+    screen.line(format!(
+        "Added agent {id} to {}.",
+        setup.host.compact(&outcome.path)
+    ))?;
+    let setup = Setup::load(&setup.host);
+    let report = init::seed_agent(&setup, Some(id.as_str()), SeedMode::Fill)?;
+    screen.line(format!(
+        "Its workspace is {}.",
+        setup.host.compact(&report.dir)
+    ))?;
+    screen.line(screen.paint.dim(format!(
+        "chela agents show {id} shows its settings; chela prompt --agent {id} what it reads."
+    )))?;
+    Ok(Exit::Fine)
+}
+
+/// The config with one agent more, in the shape the roster already has. A first list also names
+/// the agent that was there without being written down, so that it stays.
+fn with_agent(
+    source: &str,
+    existing: &AgentId,
+    entry: &Map<String, Value>,
+) -> Result<String, edit::EditError> {
+    let agents = KeyPath::root().key("agents");
+    let root = chela_config::text::parse(source, chela_config::FileId::default()).root;
+    let roster = root.as_ref().and_then(|root| root.get("agents"));
+    if roster.and_then(|agents| agents.get("entries")).is_some() {
+        let mut rest = entry.clone();
+        let id = rest
+            .remove("id")
+            .and_then(|id| id.as_str().map(str::to_owned))
+            .unwrap_or_default();
+        return edit::set(source, &agents.key("entries").key(id), &Value::Object(rest));
+    }
+    let list = agents.key("list");
+    match roster.and_then(|agents| agents.get("list")) {
+        Some(present) => edit::set(
+            source,
+            &list.index(present.items().len()),
+            &Value::Object(entry.clone()),
+        ),
+        None => edit::set(
+            source,
+            &list,
+            &json!([{ "id": existing, "default": true }, entry]),
+        ),
+    }
+}
+
+fn remove(setup: &Setup, screen: &mut Screen, id: &str) -> Outcome {
+    let id = setup.agent(Some(id))?;
+    let Some(path) = setup.agent_path(&id) else {
+        return Err(Fail::new(format!(
+            "agent `{id}` is not written in the config, so there is nothing to remove"
+        ))
+        .hint("it is the agent there is when none is configured"));
+    };
+    let dir = setup.host.compact(&setup.workspace_dir(&id));
+    let outcome = config::change(&setup.host, |source| {
+        edit::unset(source, &path).map(|(text, _)| text)
+    })?;
+    screen.line(format!(
+        "Removed agent {id} from {}.",
+        setup.host.compact(&outcome.path)
+    ))?;
+    screen.line(format!("Its files stay in {dir}."))?;
+    Ok(Exit::Fine)
+}
+
+/// Writes the workspace of an agent into the config.
+pub fn set_workspace(setup: &Setup, agent: &AgentId, folder: &str) -> Result<(), Fail> {
+    let absolute = setup.host.expand(folder);
+    let value = Value::String(setup.host.compact(&absolute));
+    let key = match setup.agent_path(agent) {
+        Some(own) => own.key("workspace"),
+        None => KeyPath::root()
+            .key("agents")
+            .key("defaults")
+            .key("workspace"),
+    };
+    config::change(&setup.host, |source| edit::set(source, &key, &value)).map(|_| ())
+}
+
+fn show(setup: &Setup, screen: &mut Screen, id: &str, json: bool) -> Outcome {
+    let id = setup.agent(Some(id))?;
+    let Some(view) = setup.loaded.agent(&id) else {
+        return Err(Fail::new(format!("there is no agent `{id}`")));
+    };
+    let entries = view.entries();
+    if json {
+        let settings: Map<String, Value> = entries
+            .iter()
+            .map(|entry| {
+                (
+                    entry.name.clone(),
+                    json!({ "value": entry.value, "from": entry.from.to_string() }),
+                )
+            })
+            .collect();
+        screen.json(&json!({ "id": id, "settings": settings }))?;
+        return Ok(Exit::Fine);
+    }
+    let paint = screen.paint;
+    screen.line(paint.bold(format!("Agent {id}")))?;
+    let room = screen.width.saturating_sub(60).max(24);
+    let rows: Vec<Vec<String>> = entries
+        .iter()
+        .map(|entry| {
+            let value = match &entry.value {
+                Value::String(text) => text.clone(),
+                Value::Null => paint.dim("-"),
+                value => value.to_string(),
+            };
+            vec![
+                entry.name.to_owned(),
+                shorten(&value, room),
+                paint.dim(&entry.from),
+            ]
+        })
+        .collect();
+    screen.table("  ", &rows)?;
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,339 @@
+//! `chela agents matrix`: what every agent is and may do, side by side, with the key behind it.
+
+use chela_agent::assemble::{Ask, assemble};
+use chela_config::model::Tools;
+use chela_config::{AgentView, Provenance, Resolved};
+use chela_core::AgentId;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::cmd::{Outcome, Setup};
+use crate::fail::Exit;
+use crate::screen::{Screen, shorten, visible_len};
+
+/// One setting of one agent.
+#[derive(Debug, Clone, Serialize)]
+struct Cell {
+    value: String,
+    from: String,
+}
+
+/// One setting over all agents.
+struct Row {
+    name: &'static str,
+    cells: Vec<Cell>,
+}
+
+pub fn run(setup: &Setup, screen: &mut Screen, json: bool) -> Outcome {
+    let agents = setup.loaded.agents();
+    let views: Vec<(AgentId, Vec<(&'static str, Cell)>)> = agents
+        .iter()
+        .map(|id| (id.clone(), settings(setup, id)))
+        .collect();
+    if json {
+        let all: Map<String, Value> = views
+            .iter()
+            .map(|(id, cells)| {
+                let cells: Map<String, Value> = cells
+                    .iter()
+                    .map(|(name, cell)| ((*name).to_owned(), json!(cell)))
+                    .collect();
+                (id.to_string(), Value::Object(cells))
+            })
+            .collect();
+        screen.json(&all)?;
+        return Ok(Exit::Fine);
+    }
+    let names: Vec<&'static str> = views
+        .first()
+        .map(|(_, cells)| cells.iter().map(|(name, _)| *name).collect())
+        .unwrap_or_default();
+    let rows: Vec<Row> = names
+        .iter()
+        .enumerate()
+        .map(|(at, name)| Row {
+            name,
+            cells: views
+                .iter()
+                .filter_map(|(_, cells)| cells.get(at).map(|(_, cell)| cell.clone()))
+                .collect(),
+        })
+        .collect();
+    print(screen, &agents, &rows)?;
+    Ok(Exit::Fine)
+}
+
+fn settings(setup: &Setup, id: &AgentId) -> Vec<(&'static str, Cell)> {
+    let Some(view) = setup.loaded.agent(id) else {
+        return Vec::new();
+    };
+    let host = &setup.host;
+    let mut cells = vec![
+        (
+            "model",
+            cell(&view.model, |model| {
+                model
+                    .as_ref()
+                    .and_then(|model| model.primary())
+                    .unwrap_or("none")
+                    .to_owned()
+            }),
+        ),
+        ("workspace", cell(&view.workspace, |dir| host.compact(dir))),
+    ];
+    cells.extend(prompts(setup, id));
+    cells.extend([
+        (
+            "file limit",
+            limit(&view.bootstrap_max_tokens, &view.bootstrap_max_chars),
+        ),
+        (
+            "files limit",
+            limit(
+                &view.bootstrap_total_max_tokens,
+                &view.bootstrap_total_max_chars,
+            ),
+        ),
+        (
+            "skills",
+            cell(&view.skills, |skills| match skills {
+                None => "all".to_owned(),
+                Some(names) if names.is_empty() => "none".to_owned(),
+                Some(names) => names.join(", "),
+            }),
+        ),
+        ("tools", tools(&setup.loaded.config.tools, &view)),
+        (
+            "elevated",
+            cell(&view.elevated, |elevated| {
+                if elevated.enabled == Some(true) {
+                    format!("allowed, {}", view.elevated_default.value)
+                } else {
+                    "no".to_owned()
+                }
+            }),
+        ),
+        (
+            "sandbox",
+            cell(&view.sandbox, |sandbox| {
+                format!("{}, workspace {}", sandbox.mode, sandbox.workspace_access)
+            }),
+        ),
+        (
+            "sub-agents",
+            cell(&view.subagents, |subagents| {
+                let may = match &subagents.allow_agents {
+                    None => "itself".to_owned(),
+                    Some(names) if names.is_empty() => "none".to_owned(),
+                    Some(names) => names.join(", "),
+                };
+                format!(
+                    "{may}; {} at once, depth {}",
+                    subagents.max_concurrent, subagents.max_spawn_depth
+                )
+            }),
+        ),
+        (
+            "heartbeat",
+            cell(&view.heartbeat, |heartbeat| match heartbeat.every {
+                Some(every) => format!("every {} min", every.as_secs() / 60),
+                None => "off".to_owned(),
+            }),
+        ),
+        (
+            "owners",
+            cell(&view.owner_allow_from, |owners| {
+                format!("{}, shown {}", owners.len(), view.owner_display.value)
+            }),
+        ),
+        ("guard", cell(&view.guard_policy, ToString::to_string)),
+        (
+            "timeout",
+            cell(&view.timeout_seconds, |seconds| {
+                format!("{} min", seconds / 60)
+            }),
+        ),
+    ]);
+    cells
+}
+
+/// What the real adapter makes of the agent: mode, files, tools in the prompt of its main session.
+fn prompts(setup: &Setup, id: &AgentId) -> Vec<(&'static str, Cell)> {
+    let ask = Ask {
+        agent: Some(id.clone()),
+        ..Ask::default()
+    };
+    let from = "rendered".to_owned();
+    let (mode, files) = match assemble(&setup.host, &setup.loaded, &ask) {
+        Ok(assembled) => {
+            let files: Vec<&str> = assembled
+                .files
+                .iter()
+                .filter(|file| file.status.is_in_prompt())
+                .map(|file| file.shown_path.as_str())
+                .collect();
+            let files = if files.is_empty() {
+                "none".to_owned()
+            } else {
+                files.join(" ")
+            };
+            (assembled.input.mode.as_str().to_owned(), files)
+        }
+        Err(error) => (format!("no prompt: {error}"), String::new()),
+    };
+    vec![
+        (
+            "mode",
+            Cell {
+                value: mode,
+                from: "the main session".to_owned(),
+            },
+        ),
+        ("files injected", Cell { value: files, from }),
+    ]
+}
+
+fn cell<T>(resolved: &Resolved<T>, value: impl Fn(&T) -> String) -> Cell {
+    Cell {
+        value: value(&resolved.value),
+        from: key(&resolved.from),
+    }
+}
+
+fn key(from: &Provenance) -> String {
+    match from {
+        Provenance::Defaults { path, .. } | Provenance::Agent { path, .. } => path.to_string(),
+        other => other.to_string(),
+    }
+}
+
+fn limit(tokens: &Resolved<Option<u64>>, chars: &Resolved<u64>) -> Cell {
+    match tokens.value {
+        Some(count) => Cell {
+            value: format!("{count} tokens"),
+            from: key(&tokens.from),
+        },
+        None => cell(chars, |count| format!("{count} chars")),
+    }
+}
+
+/// The tool policy as written; the global one and the agent's own.
+fn tools(all: &Tools, view: &AgentView) -> Cell {
+    let own = &view.tools.value;
+    let profile = own
+        .profile
+        .or(all.profile)
+        .map_or("full".to_owned(), |profile| profile.to_string());
+    let names = |allow: &Option<Vec<String>>| allow.as_ref().map(|names| names.join(" "));
+    let allow = names(&own.allow)
+        .or_else(|| names(&all.allow))
+        .map(|names| format!(", only {names}"));
+    let denied: Vec<&str> = all
+        .deny
+        .iter()
+        .chain(&own.deny)
+        .map(String::as_str)
+        .collect();
+    let deny = (!denied.is_empty()).then(|| format!(", never {}", denied.join(" ")));
+    let from = if view.tools.from.is_set() {
+        &view.tools.from
+    } else {
+        &view.global_tools.from
+    };
+    Cell {
+        value: format!(
+            "{profile}{}{}",
+            allow.unwrap_or_default(),
+            deny.unwrap_or_default()
+        ),
+        from: key(from),
+    }
+}
+
+/// Narrower columns cannot be read.
+const LEAST_COLUMN: usize = 24;
+
+fn print(screen: &mut Screen, agents: &[AgentId], rows: &[Row]) -> std::io::Result<()> {
+    let name_width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0) + 2;
+    let room = screen.width.saturating_sub(name_width);
+    // As many agents side by side as the terminal has room for, then the next ones below.
+    let at_once = (room / LEAST_COLUMN).clamp(1, agents.len().max(1));
+    let width = room / at_once;
+    for start in (0..agents.len()).step_by(at_once) {
+        let shown = start..(start + at_once).min(agents.len());
+        if start > 0 {
+            screen.blank()?;
+        }
+        print_block(
+            screen,
+            &Block {
+                agents,
+                rows,
+                shown,
+                name_width,
+                width,
+            },
+        )?;
+    }
+    Ok(())
+}
+
+struct Block<'a> {
+    agents: &'a [AgentId],
+    rows: &'a [Row],
+    shown: std::ops::Range<usize>,
+    name_width: usize,
+    width: usize,
+}
+
+fn print_block(screen: &mut Screen, block: &Block<'_>) -> std::io::Result<()> {
+    let paint = screen.paint;
+    let columns = |texts: Vec<String>| -> String {
+        texts
+            .iter()
+            .map(|text| {
+                format!(
+                    "{text}{}",
+                    " ".repeat(block.width.saturating_sub(visible_len(text)))
+                )
+            })
+            .collect()
+    };
+    let heads = block.agents[block.shown.clone()]
+        .iter()
+        .map(|id| paint.bold(id))
+        .collect();
+    screen.line(format!("{}{}", " ".repeat(block.name_width), columns(heads)).trim_end())?;
+    for row in block.rows {
+        let cells = &row.cells[block.shown.clone()];
+        // A value may need several lines; the key stands under it.
+        let values: Vec<Vec<String>> = cells
+            .iter()
+            .map(|cell| wrapped(&cell.value, block.width - 2))
+            .collect();
+        let height = values.iter().map(Vec::len).max().unwrap_or(1);
+        for line in 0..height {
+            let name = if line == 0 { row.name } else { "" };
+            let texts = values
+                .iter()
+                .map(|lines| lines.get(line).cloned().unwrap_or_default())
+                .collect();
+            screen.line(
+                format!("{name:<width$}{}", columns(texts), width = block.name_width).trim_end(),
+            )?;
+        }
+        let keys = cells
+            .iter()
+            .map(|cell| paint.dim(shorten(&cell.from, block.width - 2)))
+            .collect();
+        screen.line(format!("{}{}", " ".repeat(block.name_width), columns(keys)).trim_end())?;
+    }
+    Ok(())
+}
+
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    crate::screen::wrap(text, width)
+        .into_iter()
+        .map(|line| shorten(&line, width))
+        .collect()
+}

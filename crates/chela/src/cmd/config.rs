@@ -1,0 +1,368 @@
+//! `chela config …`: read, explain and change what the operator wants.
+
+use std::path::Path;
+
+use chela_config::store::{Changed, ConfigStore, EditOutcome, StoreError};
+use chela_config::text::edit::{self, EditError};
+use chela_config::{Diagnostic, KeyPath, Severity};
+use chela_core::Host;
+use serde_json::{Value, json};
+
+use super::{Outcome, Setup, input};
+use crate::cli::{ConfigCommand, PatchArgs};
+use crate::fail::{Exit, Fail};
+use crate::screen::{Screen, counted};
+
+pub fn run(host: &Host, screen: &mut Screen, command: ConfigCommand) -> Outcome {
+    match command {
+        ConfigCommand::Get { path, json } => get(host, screen, path.as_deref(), json),
+        ConfigCommand::Set { path, value, text } => {
+            let path = key_path(&path)?;
+            let value = typed_value(&value, text);
+            let outcome = change(host, |source| edit::set(source, &path, &value))?;
+            tell(screen, host, &outcome, &format!("{path} is set"))
+        }
+        ConfigCommand::Unset { path } => unset(host, screen, &path),
+        ConfigCommand::Patch(args) => patch(host, screen, &args),
+        ConfigCommand::Apply(args) => apply(host, screen, &args),
+        ConfigCommand::Schema { path } => schema(screen, path.as_deref()),
+        ConfigCommand::Validate { file, json } => validate(host, screen, file.as_deref(), json),
+        ConfigCommand::Explain { path, json } => super::explain::run(host, screen, &path, json),
+        ConfigCommand::File { json } => {
+            let file = host.config_file();
+            if json {
+                screen.json(&json!({ "path": file, "exists": file.exists() }))?;
+            } else {
+                screen.line(file.display())?;
+            }
+            Ok(Exit::Fine)
+        }
+    }
+}
+
+pub fn key_path(text: &str) -> Result<KeyPath, Fail> {
+    KeyPath::parse(text).map_err(Fail::usage)
+}
+
+/// JSON5 where it reads as such, text otherwise.
+fn typed_value(typed: &str, as_text: bool) -> Value {
+    let parsed = chela_config::text::parse(typed, chela_config::FileId::default());
+    match parsed.root.filter(|_| !as_text) {
+        Some(node) => node.to_json(),
+        None => Value::String(typed.to_owned()),
+    }
+}
+
+fn get(host: &Host, screen: &mut Screen, path: Option<&str>, json: bool) -> Outcome {
+    let setup = Setup::load(host);
+    setup.warn_on_stderr(screen.paint);
+    let path = key_path(path.unwrap_or_default())?;
+    let Some(value) = setup
+        .loaded
+        .get(&path)
+        .map(|node| chela_config::redacted(node, &path))
+    else {
+        let known = chela_config::schema_at(&path).is_some();
+        let message = if known {
+            format!("{path} is not set")
+        } else {
+            format!("there is no key {path}")
+        };
+        let hint = if known {
+            format!("chela config explain {path} shows its default")
+        } else {
+            unknown_hint(&path)
+        };
+        return Err(Fail::new(message).hint(hint));
+    };
+    match &value {
+        Value::String(text) if !json => screen.line(text)?,
+        value => screen.json(value)?,
+    }
+    Ok(Exit::Fine)
+}
+
+pub fn unknown_hint(path: &KeyPath) -> String {
+    match nearest_key(path) {
+        Some(near) => format!("did you mean {near}?"),
+        None => "`chela config schema` lists the keys".to_owned(),
+    }
+}
+
+/// The known key nearest to a path that is none.
+fn nearest_key(path: &KeyPath) -> Option<KeyPath> {
+    let mut known = KeyPath::root();
+    for segment in path.segments() {
+        let next = known.with(segment.clone());
+        if chela_config::schema_at(&next).is_some() {
+            known = next;
+            continue;
+        }
+        let chela_config::Segment::Key(key) = segment else {
+            return None;
+        };
+        let schema = chela_config::schema_at(&known)?;
+        let keys = schema.get("properties")?.as_object()?;
+        let near = chela_core::suggest::nearest(key, keys.keys().map(String::as_str))?;
+        return Some(known.key(near));
+    }
+    None
+}
+
+/// Changes the file, if what comes out is valid.
+pub fn change(
+    host: &Host,
+    edit: impl Fn(&str) -> Result<String, EditError>,
+) -> Result<EditOutcome, Fail> {
+    let store = ConfigStore::new(host);
+    store
+        .edit(edit, |source| chela_config::validate_source(host, source))
+        .map_err(store_fail)
+}
+
+fn store_fail(error: StoreError) -> Fail {
+    match error {
+        StoreError::Invalid { .. } => {
+            Fail::config(error).hint("chela config explain KEY tells what a key takes")
+        }
+        StoreError::Edit(EditError::Syntax { .. }) => {
+            Fail::config(error).hint("chela config validate")
+        }
+        other => Fail::new(other),
+    }
+}
+
+fn tell(screen: &mut Screen, host: &Host, outcome: &EditOutcome, what: &str) -> Outcome {
+    let path = host.compact(&outcome.path);
+    match outcome.changed {
+        Changed::No => screen.line(format!("Nothing to change: {path} already says so."))?,
+        Changed::Yes => screen.line(format!("{what} in {path}."))?,
+    }
+    for diagnostic in outcome
+        .diagnostics
+        .iter()
+        .filter(|found| found.severity >= Severity::Warning)
+    {
+        screen.line(format!("{} {diagnostic}", screen.paint.warn("warning:")))?;
+    }
+    Ok(Exit::Fine)
+}
+
+/// Removing a key may leave other errors in the file, but never bring new ones: otherwise a file
+/// with two mistakes could not be mended one at a time.
+fn unset(host: &Host, screen: &mut Screen, path: &str) -> Outcome {
+    let path = key_path(path)?;
+    let before = errors(&chela_config::validate(host));
+    let outcome = ConfigStore::new(host)
+        .edit(
+            |source| edit::unset(source, &path).map(|(text, _)| text),
+            |source| {
+                let mut found = chela_config::validate_source(host, source);
+                found.retain(|diagnostic| {
+                    !before.contains(&(diagnostic.code, diagnostic.path.clone()))
+                });
+                found
+            },
+        )
+        .map_err(store_fail)?;
+    if outcome.changed == Changed::No {
+        screen.line(format!(
+            "{path} is not set in {}.",
+            host.compact(&outcome.path)
+        ))?;
+        return Ok(Exit::Fine);
+    }
+    tell(screen, host, &outcome, &format!("{path} is removed"))
+}
+
+fn errors(diagnostics: &[Diagnostic]) -> Vec<(&'static str, KeyPath)> {
+    let errors = diagnostics
+        .iter()
+        .filter(|found| found.severity == Severity::Error);
+    errors
+        .map(|found| (found.code, found.path.clone()))
+        .collect()
+}
+
+fn patch(host: &Host, screen: &mut Screen, args: &PatchArgs) -> Outcome {
+    let (value, _) = document(args)?;
+    if args.dry_run {
+        return dry_run(host, screen, |source| {
+            edit::merge_patch(source, &KeyPath::root(), &value)
+        });
+    }
+    let outcome = change(host, |source| {
+        edit::merge_patch(source, &KeyPath::root(), &value)
+    })?;
+    tell(screen, host, &outcome, "The patch is merged")
+}
+
+fn apply(host: &Host, screen: &mut Screen, args: &PatchArgs) -> Outcome {
+    let (value, text) = document(args)?;
+    if args.dry_run {
+        return dry_run(host, screen, |source| edit::replace_all(source, &value));
+    }
+    match change(host, |source| edit::replace_all(source, &value)) {
+        Ok(outcome) => tell(screen, host, &outcome, "The config is replaced"),
+        Err(fail) => match ConfigStore::new(host).save_rejected(&text) {
+            Ok(kept) => Err(Fail {
+                hint: Some(format!("your text is kept in {}", host.compact(&kept))),
+                ..fail
+            }),
+            Err(_) => Err(fail),
+        },
+    }
+}
+
+/// What was handed over, as a value and as written.
+fn document(args: &PatchArgs) -> Result<(Value, String), Fail> {
+    let (text, name) = match (&args.file, args.document.as_deref()) {
+        (Some(file), _) => (input::read(file)?, file.display().to_string()),
+        (None, Some("-")) => (input::read(Path::new("-"))?, "standard input".to_owned()),
+        (None, document) => (
+            document.unwrap_or_default().to_owned(),
+            "the document".to_owned(),
+        ),
+    };
+    let parsed = chela_config::text::parse(&text, chela_config::FileId::default());
+    match parsed.root {
+        Some(root) if matches!(root.kind, chela_config::Kind::Object(_)) => {
+            Ok((root.to_json(), text))
+        }
+        Some(root) => Err(
+            Fail::usage(format!("{name} is {}, not an object", root.type_name()))
+                .hint("write it like {agents: {defaults: {…}}}"),
+        ),
+        None => {
+            let lines = chela_config::text::LineIndex::new(&text);
+            let problem = parsed.problems.first();
+            let told = problem.map_or_else(String::new, |problem| {
+                let (line, column) = lines.position(&text, problem.at);
+                format!("line {line}, column {column}: {}", problem.message)
+            });
+            Err(Fail::usage(format!("{name} is not JSON5: {told}")))
+        }
+    }
+}
+
+/// The file as it would be, and whether it would be valid.
+fn dry_run(
+    host: &Host,
+    screen: &mut Screen,
+    edit: impl Fn(&str) -> Result<String, EditError>,
+) -> Outcome {
+    let path = host.config_file();
+    let source = if path.exists() {
+        input::read(&path)?
+    } else {
+        String::new()
+    };
+    let edited = edit(&source).map_err(|error| store_fail(error.into()))?;
+    screen.raw(&edited)?;
+    let found = chela_config::validate_source(host, &edited);
+    let errors: Vec<_> = found
+        .iter()
+        .filter(|diagnostic| diagnostic.severity == Severity::Error)
+        .collect();
+    if errors.is_empty() {
+        return Ok(Exit::Fine);
+    }
+    let told: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    Err(Fail::config(format!(
+        "this would not be valid:\n  {}",
+        told.join("\n  ")
+    )))
+}
+
+fn schema(screen: &mut Screen, path: Option<&str>) -> Outcome {
+    let path = key_path(path.unwrap_or_default())?;
+    let Some(schema) = chela_config::schema_at(&path) else {
+        return Err(Fail::new(format!("there is no key {path}")).hint(unknown_hint(&path)));
+    };
+    screen.json(&schema)?;
+    Ok(Exit::Fine)
+}
+
+fn validate(host: &Host, screen: &mut Screen, file: Option<&Path>, json: bool) -> Outcome {
+    let host = match file {
+        Some(file) => with_config(host, file)?,
+        None => host.clone(),
+    };
+    let found = chela_config::validate(&host);
+    let errors = found
+        .iter()
+        .filter(|diagnostic| diagnostic.severity == Severity::Error)
+        .count();
+    if json {
+        screen.json(
+            &json!({ "file": host.config_file(), "valid": errors == 0, "diagnostics": found }),
+        )?;
+    } else {
+        print_diagnostics(screen, &host, &found)?;
+        let path = host.compact(&host.config_file());
+        match (errors, host.config_file().exists()) {
+            (0, false) => screen.line(format!("There is no {path} yet; the defaults count."))?,
+            (0, true) => screen.line(screen.paint.good(format!("{path} is valid.")))?,
+            (errors, _) => screen.line(format!(
+                "{} in {path}",
+                screen.paint.bad(counted(errors, "error"))
+            ))?,
+        }
+    }
+    Ok(if errors == 0 {
+        Exit::Fine
+    } else {
+        Exit::BadConfig
+    })
+}
+
+/// The same machine with another config file.
+fn with_config(host: &Host, file: &Path) -> Result<Host, Fail> {
+    let path = host.cwd.join(file);
+    if !path.exists() {
+        return Err(Fail::new(format!("there is no file {}", path.display())));
+    }
+    let mut host = host.clone();
+    host.env.insert(
+        chela_core::vars::CONFIG.to_owned(),
+        path.display().to_string(),
+    );
+    Ok(host)
+}
+
+pub fn print_diagnostics(
+    screen: &mut Screen,
+    host: &Host,
+    found: &[Diagnostic],
+) -> std::io::Result<()> {
+    let paint = screen.paint;
+    for diagnostic in found {
+        let severity = match diagnostic.severity {
+            Severity::Note => paint.dim("note"),
+            Severity::Warning => paint.warn("warning"),
+            Severity::Error => paint.bad("error"),
+        };
+        let place = diagnostic.place.as_ref().map(|place| {
+            format!(
+                "{}:{}:{}",
+                host.compact(&place.file),
+                place.line,
+                place.column
+            )
+        });
+        let key = diagnostic.path.to_string();
+        let head: Vec<String> = [
+            place.map(|place| paint.bold(place)),
+            (!key.is_empty()).then(|| paint.accent(key)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        screen.line(format!("{severity} {}", head.join(" ")))?;
+        screen.paragraph("  ", &diagnostic.message)?;
+        if let Some(hint) = &diagnostic.hint {
+            screen.paragraph("  ", &format!("→ {hint}"))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! `chela context …`: what the prompt is made of, and every question about it.
+
+mod breakdown;
+mod diff;
+mod lint;
+pub mod map;
+mod why;
+
+use chela_agent::report::ContextReport;
+use chela_core::Host;
+
+use super::prompt::assembled;
+use super::{Outcome, Setup};
+use crate::cli::{ContextArgs, ContextCommand};
+use crate::fail::Exit;
+use crate::screen::Screen;
+
+pub fn run(host: &Host, screen: &mut Screen, command: ContextCommand) -> Outcome {
+    let setup = Setup::load(host);
+    setup.warn_on_stderr(screen.paint);
+    match command {
+        ContextCommand::List(args) => list(&setup, screen, &args, breakdown::list),
+        ContextCommand::Detail(args) => list(&setup, screen, &args, breakdown::detail),
+        ContextCommand::Json(args) => {
+            screen.json(&ContextReport::of(&assembled(&setup, &args.choice)?))?;
+            Ok(Exit::Fine)
+        }
+        ContextCommand::Map { choice, output } => {
+            let report = ContextReport::of(&assembled(&setup, &choice)?);
+            match output {
+                Some(path) => map::write(screen, &report, &path),
+                None => map::bars(screen, &report),
+            }
+        }
+        ContextCommand::Why { what, choice, json } => {
+            why::run(&setup, screen, &why::Question { what, choice, json })
+        }
+        ContextCommand::Diff { a, b, json } => {
+            diff::run(&setup, screen, &diff::Sides { a, b, json })
+        }
+        ContextCommand::Lint {
+            agent,
+            json,
+            fail_on,
+        } => lint::run(
+            &setup,
+            screen,
+            &lint::Request {
+                agent: agent.agent,
+                json,
+                fail_on,
+            },
+        ),
+    }
+}
+
+fn list(
+    setup: &Setup,
+    screen: &mut Screen,
+    args: &ContextArgs,
+    print: fn(&mut Screen, &ContextReport) -> std::io::Result<()>,
+) -> Outcome {
+    let report = ContextReport::of(&assembled(setup, &args.choice)?);
+    if args.json {
+        screen.json(&report)?;
+    } else {
+        print(screen, &report)?;
+    }
+    Ok(Exit::Fine)
+}
+
+/// What the lint says about one agent, for the doctor.
+pub fn lint_findings(
+    setup: &Setup,
+    agent: &chela_core::AgentId,
+) -> Result<Vec<chela_agent::lint::Finding>, crate::fail::Fail> {
+    lint::findings(setup, Some(agent.to_string()))
+}

@@ -1,0 +1,185 @@
+//! `chela context list` and `detail`, in the form people know.
+
+use std::io;
+
+use chela_agent::report::{ContextReport, Entry, FileRow, FileWord, Listing, ReportSource, Size};
+
+use crate::screen::{Screen, grouped};
+
+/// How many skills and tools `detail` names one by one.
+const MOST_ENTRIES: usize = 12;
+
+pub fn list(screen: &mut Screen, report: &ContextReport) -> io::Result<()> {
+    head(screen, report, "Context breakdown")?;
+    tail(screen, report)
+}
+
+pub fn detail(screen: &mut Screen, report: &ContextReport) -> io::Result<()> {
+    head(screen, report, "Context breakdown (detailed)")?;
+    screen.blank()?;
+    screen.line("Sections (in prompt order):")?;
+    for section in &report.sections {
+        let heading = section
+            .heading
+            .as_deref()
+            .map(|heading| format!(" {heading}"))
+            .unwrap_or_default();
+        screen.line(format!(
+            "- {}{heading}: {} | {} | {} | {}",
+            section.id,
+            size(section.size),
+            section.zone.as_str(),
+            section.trust.as_str(),
+            section.origin
+        ))?;
+    }
+    screen.blank()?;
+    top(
+        screen,
+        "Top skills (prompt entry size):",
+        &report.skills,
+        "skills",
+    )?;
+    top(
+        screen,
+        "Top tools (prompt entry size):",
+        &report.tools,
+        "tools",
+    )?;
+    tail(screen, report)
+}
+
+fn head(screen: &mut Screen, report: &ContextReport, title: &str) -> io::Result<()> {
+    let paint = screen.paint;
+    screen.line(paint.bold(format!("🧠 {title}")))?;
+    screen.line(format!("Workspace: {}", report.workspace.display()))?;
+    screen.line(format!(
+        "Session: {} (agent {}, {} prompt)",
+        report.session, report.agent, report.mode
+    ))?;
+    let most = report.limits.per_file.replace("characters", "chars");
+    screen.line(format!("Bootstrap max/file: {most}"))?;
+    screen.line(format!(
+        "Sandbox: mode={} sandboxed={}",
+        report.sandbox.mode, report.sandbox.sandboxed
+    ))?;
+    let source = match report.source {
+        ReportSource::Run => "run",
+        ReportSource::Estimate => "estimate",
+    };
+    screen.line(format!(
+        "System prompt ({source}): {} (Project Context {})",
+        size(report.prompt),
+        size(report.project_context)
+    ))?;
+    screen.line(format!(
+        "Cache: {} stable, {} volatile",
+        size(report.stable),
+        size(report.volatile)
+    ))?;
+    screen.blank()?;
+    screen.line("Injected workspace files:")?;
+    for file in report.files.iter().filter(|file| worth_a_row(file)) {
+        file_line(screen, file)?;
+    }
+    Ok(())
+}
+
+/// A file that is neither there nor wanted needs no row.
+fn worth_a_row(file: &FileRow) -> bool {
+    file.status != FileWord::Missing || !file.remarks.is_empty()
+}
+
+fn file_line(screen: &mut Screen, file: &FileRow) -> io::Result<()> {
+    let paint = screen.paint;
+    let status = match file.status {
+        FileWord::Ok => paint.good(file.status.as_str()),
+        FileWord::Truncated | FileWord::Missing => paint.warn(file.status.as_str()),
+        FileWord::LeftOut => paint.dim(file.status.as_str()),
+    };
+    let sizes = match file.status {
+        FileWord::Missing => "raw 0 | injected 0".to_owned(),
+        _ => format!("raw {} | injected {}", size(file.raw), size(file.injected)),
+    };
+    screen.line(format!("- {}: {status} | {sizes}", file.name))?;
+    for remark in &file.remarks {
+        let told = format!("{} {remark}", file.name);
+        let indent = "    ";
+        for line in crate::screen::wrap(&told, screen.width.saturating_sub(indent.len())) {
+            screen.line(format!("{indent}{}", paint.dim(line)))?;
+        }
+    }
+    Ok(())
+}
+
+fn tail(screen: &mut Screen, report: &ContextReport) -> io::Result<()> {
+    screen.blank()?;
+    screen.line(format!(
+        "Skills list (system prompt text): {} ({} skills)",
+        size(report.skills.size),
+        report.skills.entries.len()
+    ))?;
+    let names: Vec<&str> = report
+        .tools
+        .entries
+        .iter()
+        .map(|entry| entry.name.as_str())
+        .collect();
+    let tools = if names.is_empty() {
+        "(none)".to_owned()
+    } else {
+        names.join(", ")
+    };
+    screen.paragraph("", &format!("Tools: {tools}"))?;
+    screen.line(format!(
+        "Tool list (system prompt text): {}",
+        size(report.tools.size)
+    ))?;
+    screen.line(format!(
+        "Tool schemas (JSON): {} (counts toward context; not shown as text)",
+        size(report.tool_schemas)
+    ))?;
+    screen.line("Tools: (same as above)")?;
+    screen.blank()?;
+    let total = report
+        .session_tokens
+        .map_or_else(|| "unknown".to_owned(), grouped);
+    let window = report
+        .context_window
+        .map_or_else(|| "unknown".to_owned(), grouped);
+    screen.line(format!(
+        "Session tokens (cached): {total} total / ctx={window}"
+    ))
+}
+
+fn top(screen: &mut Screen, title: &str, listing: &Listing, noun: &str) -> io::Result<()> {
+    if listing.entries.is_empty() {
+        return Ok(());
+    }
+    let mut entries: Vec<&Entry> = listing.entries.iter().collect();
+    entries.sort_by(|a, b| {
+        b.size
+            .chars
+            .cmp(&a.size.chars)
+            .then_with(|| a.name.cmp(&b.name))
+    });
+    screen.line(title)?;
+    for entry in entries.iter().take(MOST_ENTRIES) {
+        screen.line(format!("- {}: {}", entry.name, size(entry.size)))?;
+    }
+    if entries.len() > MOST_ENTRIES {
+        screen.line(format!(
+            "... (+{} more {noun})",
+            entries.len() - MOST_ENTRIES
+        ))?;
+    }
+    screen.blank()
+}
+
+fn size(size: Size) -> String {
+    format!(
+        "{} chars (~{} tok)",
+        grouped(size.chars),
+        grouped(size.tokens)
+    )
+}

@@ -1,0 +1,150 @@
+//! `chela context lint`.
+
+use std::io::Read;
+use std::path::Path;
+
+use chela_agent::lint::{Fate, Finding, LintFile, Severity, lint};
+use chela_core::cut::Limit;
+use chela_workspace::{FileReport, FileStatus};
+
+use crate::cli::{PromptChoice, SeverityName};
+use crate::cmd::prompt::assembled;
+use crate::cmd::{Outcome, Setup};
+use crate::fail::Exit;
+use crate::screen::{Screen, counted};
+
+pub struct Request {
+    pub agent: Option<String>,
+    pub json: bool,
+    pub fail_on: SeverityName,
+}
+
+/// A file larger than this is not read for its words.
+const MOST_BYTES: u64 = 64 << 20;
+
+pub fn run(setup: &Setup, screen: &mut Screen, request: &Request) -> Outcome {
+    let findings = findings(setup, request.agent.clone())?;
+    if request.json {
+        screen.json(&findings)?;
+    } else {
+        print(screen, &findings)?;
+    }
+    let threshold = severity(request.fail_on);
+    let failed = findings.iter().any(|finding| finding.severity >= threshold);
+    Ok(if failed { Exit::Findings } else { Exit::Fine })
+}
+
+/// What the lint says about an agent's files, as its main session reads them.
+pub fn findings(setup: &Setup, agent: Option<String>) -> Result<Vec<Finding>, crate::fail::Fail> {
+    let choice = PromptChoice {
+        agent,
+        mode: None,
+        channel: None,
+        session: None,
+    };
+    let assembled = assembled(setup, &choice)?;
+    let limit = match assembled.bootstrap.per_file {
+        Limit::Chars(chars) => Some(chars),
+        Limit::Tokens(_) => None,
+    };
+    let files: Vec<LintFile> = assembled
+        .files
+        .iter()
+        .filter_map(|file| {
+            let text = raw_text(&file.path).unwrap_or_default();
+            let fate = fate(file, limit)?;
+            Some(LintFile {
+                name: file.shown_path.clone(),
+                text,
+                fate,
+            })
+        })
+        .collect();
+    Ok(lint(&files))
+}
+
+pub fn severity(name: SeverityName) -> Severity {
+    match name {
+        SeverityName::Note => Severity::Note,
+        SeverityName::Warning => Severity::Warning,
+        SeverityName::Error => Severity::Error,
+    }
+}
+
+/// `None` for files there is nothing to say about.
+fn fate(file: &FileReport, limit: Option<usize>) -> Option<Fate> {
+    match &file.status {
+        FileStatus::Injected => Some(Fate::Whole { limit }),
+        FileStatus::Truncated { dropped, limit, .. } => Some(Fate::Cut {
+            dropped: dropped
+                .iter()
+                .map(|part| part.first_line..=part.last_line)
+                .collect(),
+            limit: chela_workspace::limit_in_words(*limit),
+        }),
+        FileStatus::Missing { .. } | FileStatus::Blank | FileStatus::SameFile { .. } => None,
+        // The main session lacks these by design or by the operator's own word.
+        FileStatus::NotBrandNew
+        | FileStatus::DisabledByConfig { .. }
+        | FileStatus::FilteredBySession => Some(Fate::Unseen {
+            why: file.status.to_string(),
+            expected: true,
+        }),
+        status => Some(Fate::Unseen {
+            why: status.to_string(),
+            expected: false,
+        }),
+    }
+}
+
+/// The text of a regular file of bearable size.
+pub fn raw_text(path: &Path) -> Option<String> {
+    if !std::fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .ok()?
+        .take(MOST_BYTES)
+        .read_to_end(&mut bytes)
+        .ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn print(screen: &mut Screen, findings: &[Finding]) -> std::io::Result<()> {
+    let paint = screen.paint;
+    for finding in findings {
+        let severity = match finding.severity {
+            Severity::Note => paint.dim("note"),
+            Severity::Warning => paint.warn("warning"),
+            Severity::Error => paint.bad("error"),
+        };
+        let place = match finding.line {
+            0 => finding.file.clone(),
+            line => format!("{}:{line}", finding.file),
+        };
+        screen.line(format!(
+            "{} {severity} {}",
+            paint.bold(format!("{place}:")),
+            paint.dim(format!("[{}]", finding.code))
+        ))?;
+        screen.paragraph("  ", &finding.message)?;
+        screen.paragraph("  ", &format!("→ {}", finding.suggestion))?;
+    }
+    if findings.is_empty() {
+        return screen.line(paint.good("Nothing repeats, contradicts, hides or is lost."));
+    }
+    let count = |severity| {
+        findings
+            .iter()
+            .filter(|finding| finding.severity == severity)
+            .count()
+    };
+    screen.blank()?;
+    screen.line(format!(
+        "{}, {}, {}",
+        counted(count(Severity::Error), "error"),
+        counted(count(Severity::Warning), "warning"),
+        counted(count(Severity::Note), "note")
+    ))
+}

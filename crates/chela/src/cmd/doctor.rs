@@ -1,0 +1,173 @@
+//! `chela doctor`: everything a start checks and what a model will not see, with the way out.
+
+mod checks;
+mod fix;
+
+use chela_core::Host;
+use serde::Serialize;
+
+use super::{Outcome, Setup};
+use crate::cli::{DoctorArgs, SeverityName};
+use crate::fail::{Exit, Fail};
+use crate::screen::{Screen, counted};
+
+/// The checks, in the order they are run.
+pub const CHECKS: [&str; 7] = [
+    "home",
+    "config",
+    "agents",
+    "workspace",
+    "files",
+    "words",
+    "history",
+];
+
+/// One thing that is not as it should be.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    pub check: &'static str,
+    pub severity: Severity,
+    pub message: String,
+    pub hint: Option<String>,
+    /// What `--fix` would do, or did.
+    #[serde(skip)]
+    pub remedy: Option<fix::Remedy>,
+    pub fixable: bool,
+    pub fixed: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    Note,
+    Warning,
+    Error,
+}
+
+impl Finding {
+    pub fn new(check: &'static str, severity: Severity, message: impl Into<String>) -> Self {
+        Self {
+            check,
+            severity,
+            message: message.into(),
+            hint: None,
+            remedy: None,
+            fixable: false,
+            fixed: false,
+        }
+    }
+
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub fn remedy(mut self, remedy: fix::Remedy) -> Self {
+        self.remedy = Some(remedy);
+        self.fixable = true;
+        self
+    }
+}
+
+pub fn run(host: &Host, screen: &mut Screen, args: &DoctorArgs) -> Outcome {
+    for name in args.only.iter().chain(&args.skip) {
+        if !CHECKS.contains(&name.as_str()) {
+            return Err(Fail::usage(format!("there is no check `{name}`")).hint(CHECKS.join(", ")));
+        }
+    }
+    let setup = Setup::look(host);
+    let wanted = |check: &&str| {
+        (args.only.is_empty() || args.only.iter().any(|only| only == check))
+            && !args.skip.iter().any(|skip| skip == check)
+    };
+    let checks: Vec<&'static str> = CHECKS
+        .iter()
+        .copied()
+        .filter(|check| wanted(&check))
+        .collect();
+    let mut findings: Vec<Finding> = checks
+        .iter()
+        .flat_map(|check| checks::run(&setup, check))
+        .collect();
+    let least = severity(args.severity_min);
+    findings.retain(|finding| finding.severity >= least);
+    let mut undo = Vec::new();
+    if args.fix {
+        undo = fix::apply(&setup, &mut findings)?;
+    }
+    if args.json {
+        screen.json(
+            &serde_json::json!({ "checks": checks, "findings": findings, "changes": undo }),
+        )?;
+        return Ok(Exit::Fine);
+    }
+    print(screen, &checks, &findings, &undo)?;
+    let failed = match args.lint {
+        true => !findings.is_empty(),
+        false => findings
+            .iter()
+            .any(|finding| finding.severity == Severity::Error && !finding.fixed),
+    };
+    Ok(if failed { Exit::Findings } else { Exit::Fine })
+}
+
+fn severity(name: SeverityName) -> Severity {
+    match name {
+        SeverityName::Note => Severity::Note,
+        SeverityName::Warning => Severity::Warning,
+        SeverityName::Error => Severity::Error,
+    }
+}
+
+fn print(
+    screen: &mut Screen,
+    checks: &[&'static str],
+    findings: &[Finding],
+    undo: &[String],
+) -> std::io::Result<()> {
+    let paint = screen.paint;
+    for check in checks {
+        let own: Vec<&Finding> = findings
+            .iter()
+            .filter(|finding| finding.check == *check)
+            .collect();
+        if own.is_empty() {
+            screen.line(format!("{} {check}", paint.good("ok     ")))?;
+            continue;
+        }
+        for finding in own {
+            let mark = match finding.severity {
+                _ if finding.fixed => paint.good("fixed  "),
+                Severity::Note => paint.dim("note   "),
+                Severity::Warning => paint.warn("warning"),
+                Severity::Error => paint.bad("error  "),
+            };
+            let room = screen.width.saturating_sub(8);
+            let mut lines =
+                crate::screen::wrap(&format!("{check}: {}", finding.message), room).into_iter();
+            screen.line(format!("{mark} {}", lines.next().unwrap_or_default()))?;
+            for line in lines {
+                screen.line(format!("        {line}"))?;
+            }
+            if let Some(hint) = finding.hint.as_ref().filter(|_| !finding.fixed) {
+                screen.paragraph("        ", &format!("→ {hint}"))?;
+            }
+        }
+    }
+    screen.blank()?;
+    for change in undo {
+        screen.paragraph("", change)?;
+    }
+    let open: Vec<&Finding> = findings.iter().filter(|finding| !finding.fixed).collect();
+    if open.is_empty() {
+        return screen.line(paint.good("All is well."));
+    }
+    let fixable = open.iter().filter(|finding| finding.fixable).count();
+    let more = if fixable > 0 {
+        format!("; `chela doctor --fix` mends {fixable} of them")
+    } else {
+        String::new()
+    };
+    screen.line(format!("{}{more}", counted(open.len(), "finding")))
+}

@@ -1,0 +1,337 @@
+//! The checks themselves. Each looks and reports; none changes anything.
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+use chela_agent::assemble::{Ask, assemble};
+use chela_agent::lint::Severity as LintSeverity;
+use chela_config::ConfigSource;
+use chela_workspace::{Condition, History, HistoryError};
+
+use super::fix::Remedy;
+use super::{Finding, Severity};
+use crate::cmd::{Setup, context};
+
+pub fn run(setup: &Setup, check: &str) -> Vec<Finding> {
+    match check {
+        "home" => home(setup),
+        "config" => config(setup),
+        "agents" => agents(setup),
+        "workspace" => workspace(setup),
+        "files" => files(setup),
+        "words" => words(setup),
+        "history" => history(setup),
+        _ => Vec::new(),
+    }
+}
+
+/// The state folder: there, a folder, ours, writable.
+fn home(setup: &Setup) -> Vec<Finding> {
+    let dir = setup.host.state_dir();
+    let shown = setup.host.compact(&dir);
+    let meta = match std::fs::metadata(&dir) {
+        Ok(meta) => meta,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let finding = Finding::new(
+                "home",
+                Severity::Note,
+                format!("{shown} does not exist yet"),
+            );
+            return vec![finding.hint("run `chela`")];
+        }
+        Err(error) => {
+            let finding = Finding::new(
+                "home",
+                Severity::Error,
+                format!("{shown} cannot be read: {error}"),
+            );
+            return vec![finding.hint("check its owner and permissions, or set CHELA_HOME")];
+        }
+    };
+    if !meta.is_dir() {
+        let finding = Finding::new("home", Severity::Error, format!("{shown} is not a folder"));
+        return vec![finding.hint("move it away, or set CHELA_HOME to another place")];
+    }
+    let mut findings = Vec::new();
+    if rustix::fs::access(&dir, rustix::fs::Access::WRITE_OK).is_err() {
+        findings.push(
+            Finding::new(
+                "home",
+                Severity::Warning,
+                format!("{shown} is not writable: nothing can be kept"),
+            )
+            .hint("check its owner and permissions, or set CHELA_HOME"),
+        );
+    }
+    if meta.permissions().mode() & 0o022 != 0 {
+        findings.push(
+            Finding::new(
+                "home",
+                Severity::Warning,
+                format!("others on this machine can write to {shown}"),
+            )
+            .hint(format!("chmod go-w {shown}"))
+            .remedy(Remedy::Chmod {
+                path: dir,
+                mode: (meta.mode() & 0o777) & !0o022,
+            }),
+        );
+    }
+    findings
+}
+
+/// What validation says, and what a start does about it.
+fn config(setup: &Setup) -> Vec<Finding> {
+    let host = &setup.host;
+    let path = host.config_file();
+    let mut findings: Vec<Finding> = chela_config::validate(host)
+        .into_iter()
+        .map(|found| {
+            let severity = match found.severity {
+                chela_config::Severity::Note => Severity::Note,
+                chela_config::Severity::Warning => Severity::Warning,
+                chela_config::Severity::Error => Severity::Error,
+            };
+            let place = found
+                .place
+                .as_ref()
+                .map(|place| format!("{}:{}: ", host.compact(&place.file), place.line));
+            let key = if found.path.is_root() {
+                String::new()
+            } else {
+                format!("{}: ", found.path)
+            };
+            let mut finding = Finding::new(
+                "config",
+                severity,
+                format!("{}{key}{}", place.unwrap_or_default(), found.message),
+            );
+            finding.hint = found.hint;
+            if found.code == "migrated" {
+                finding = finding.remedy(Remedy::Migrate);
+            }
+            finding
+        })
+        .collect();
+    if let ConfigSource::LastGood { .. } = setup.loaded.source {
+        findings.push(
+            Finding::new(
+                "config",
+                Severity::Warning,
+                "the last good config is used until the file is mended",
+            )
+            .hint("chela config validate"),
+        );
+    }
+    if let Ok(meta) = std::fs::metadata(&path)
+        && meta.permissions().mode() & 0o077 != 0
+        && has_secrets(&setup.loaded)
+    {
+        let shown = host.compact(&path);
+        findings.push(
+            Finding::new(
+                "config",
+                Severity::Warning,
+                format!("{shown} holds secrets and others on this machine can read it"),
+            )
+            .hint(format!("chmod 600 {shown}"))
+            .remedy(Remedy::Chmod { path, mode: 0o600 }),
+        );
+    }
+    findings
+}
+
+/// Settings that hold, but not yet or not as one may think.
+fn agents(setup: &Setup) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for id in setup.loaded.agents() {
+        let knobs = setup.knobs(&id);
+        if knobs.model.is_none() {
+            findings.push(
+                Finding::new("agents", Severity::Note, format!("agent {id} has no model"))
+                    .hint("chela config set agents.defaults.model PROVIDER/MODEL"),
+            );
+        }
+        if knobs.sandbox_mode != "off" {
+            findings.push(Finding::new(
+                "agents",
+                Severity::Note,
+                format!("agent {id} asks for a sandbox (mode {}); nothing runs tools yet, so none is needed and the prompt claims none", knobs.sandbox_mode),
+            ));
+        }
+    }
+    findings
+}
+
+/// Each agent's folder.
+fn workspace(setup: &Setup) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for id in setup.loaded.agents() {
+        let dir = setup.workspace_dir(&id);
+        let shown = setup.host.compact(&dir);
+        let seed = Remedy::Seed { agent: id.clone() };
+        if dir.exists() && !dir.is_dir() {
+            findings.push(
+                Finding::new(
+                    "workspace",
+                    Severity::Error,
+                    format!("{shown} (agent {id}) is not a folder"),
+                )
+                .hint("move it away or set another `workspace`"),
+            );
+            continue;
+        }
+        match Condition::of(&setup.host, &dir) {
+            Condition::New => findings.push(
+                Finding::new(
+                    "workspace",
+                    Severity::Note,
+                    format!("agent {id} has no workspace yet at {shown}"),
+                )
+                .hint(format!("chela init --agent {id}"))
+                .remedy(seed),
+            ),
+            Condition::Unfinished => findings.push(
+                Finding::new(
+                    "workspace",
+                    Severity::Warning,
+                    format!("setting up {shown} (agent {id}) was interrupted"),
+                )
+                .hint(format!("chela init --agent {id}"))
+                .remedy(seed),
+            ),
+            Condition::Lost { .. } => findings.push(
+                Finding::new(
+                    "workspace",
+                    Severity::Error,
+                    format!("{shown} (agent {id}) was set up before and its files are gone"),
+                )
+                .hint(format!(
+                    "mount or restore it; to start afresh: chela init --agent {id} --reseed"
+                )),
+            ),
+            Condition::FirstRun | Condition::Settled | Condition::Adopted => {}
+        }
+    }
+    findings
+}
+
+/// What the model will not see, though one might think it does.
+fn files(setup: &Setup) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for id in setup.loaded.agents() {
+        let ask = Ask {
+            agent: Some(id.clone()),
+            ..Ask::default()
+        };
+        let assembled = match assemble(&setup.host, &setup.loaded, &ask) {
+            Ok(assembled) => assembled,
+            Err(error) => {
+                findings.push(Finding::new(
+                    "files",
+                    Severity::Error,
+                    format!("agent {id}: no prompt can be made: {error}"),
+                ));
+                continue;
+            }
+        };
+        for file in assembled.files.iter().filter(|file| file.wants_attention()) {
+            let place = setup.host.compact(&file.path);
+            let missing = matches!(file.status, chela_workspace::FileStatus::Missing { .. });
+            if file.status != chela_workspace::FileStatus::Injected {
+                let mut finding = Finding::new(
+                    "files",
+                    Severity::Warning,
+                    format!("agent {id}: {place} {}", file.status),
+                )
+                .hint(format!(
+                    "chela context why {} --agent {id}",
+                    file.shown_path
+                ));
+                if missing {
+                    finding = finding.remedy(Remedy::Seed { agent: id.clone() });
+                }
+                findings.push(finding);
+            }
+            findings.extend(file.remarks.iter().map(|remark| {
+                Finding::new(
+                    "files",
+                    Severity::Warning,
+                    format!("agent {id}: {place} {remark}"),
+                )
+            }));
+        }
+    }
+    findings
+}
+
+/// The lint, in short.
+fn words(setup: &Setup) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for id in setup.loaded.agents() {
+        let Ok(found) = context::lint_findings(setup, &id) else {
+            continue;
+        };
+        // Cut and unseen text, and invisible characters, are told by `files`.
+        let own = found
+            .iter()
+            .filter(|finding| !matches!(finding.code, "cut" | "unseen" | "invisible"));
+        findings.extend(own.map(|finding| {
+            let severity = match finding.severity {
+                LintSeverity::Note => Severity::Note,
+                LintSeverity::Warning => Severity::Warning,
+                LintSeverity::Error => Severity::Error,
+            };
+            Finding::new(
+                "words",
+                severity,
+                format!(
+                    "agent {id}: {}:{}: {}",
+                    finding.file, finding.line, finding.message
+                ),
+            )
+            .hint(finding.suggestion.clone())
+        }));
+    }
+    findings
+}
+
+/// Whether a bad edit can be undone.
+fn history(setup: &Setup) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for id in setup.loaded.agents() {
+        let dir = setup.workspace_dir(&id);
+        if !dir.is_dir() {
+            continue;
+        }
+        match History::open(&setup.host, &dir) {
+            Ok(_) => {}
+            Err(HistoryError::NoGit) => {
+                findings.push(
+                    Finding::new(
+                        "history",
+                        Severity::Note,
+                        "git was not found: changes of core files cannot be undone",
+                    )
+                    .hint("install git"),
+                );
+                break;
+            }
+            Err(error @ HistoryError::NoRepository { .. }) => findings.push(
+                Finding::new("history", Severity::Note, format!("agent {id}: {error}"))
+                    .remedy(Remedy::Seed { agent: id.clone() }),
+            ),
+            Err(error) => findings.push(Finding::new(
+                "history",
+                Severity::Note,
+                format!("agent {id}: {error}"),
+            )),
+        }
+    }
+    findings
+}
+
+/// Whether a secret is written out in the config.
+fn has_secrets(loaded: &chela_config::Loaded) -> bool {
+    let root = chela_config::KeyPath::root();
+    chela_config::redacted(&loaded.tree, &root) != loaded.tree.to_json()
+}

@@ -1,0 +1,104 @@
+//! Mending: only what is safe, and never without a way back.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use chela_core::AgentId;
+use chela_workspace::SeedMode;
+
+use super::Finding;
+use crate::cmd::{Setup, config, init};
+use crate::fail::Fail;
+
+/// What would mend a finding.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Remedy {
+    /// Write the config in the present form; the old text is kept as a backup.
+    Migrate,
+    /// Write the missing files of an agent; nothing that exists is touched.
+    Seed {
+        agent: AgentId,
+    },
+    Chmod {
+        path: PathBuf,
+        mode: u32,
+    },
+}
+
+/// Applies every remedy once, marks what is mended, and says what was changed and how to go back.
+pub fn apply(setup: &Setup, findings: &mut [Finding]) -> Result<Vec<String>, Fail> {
+    let remedies: BTreeSet<Remedy> = findings
+        .iter()
+        .filter_map(|finding| finding.remedy.clone())
+        .collect();
+    let mut changes = Vec::new();
+    for remedy in remedies {
+        match perform(setup, &remedy) {
+            Ok(change) => {
+                changes.push(change);
+                for finding in findings
+                    .iter_mut()
+                    .filter(|finding| finding.remedy.as_ref() == Some(&remedy))
+                {
+                    finding.fixed = true;
+                }
+            }
+            Err(fail) => changes.push(format!("Could not mend: {}", fail.message)),
+        }
+    }
+    Ok(changes)
+}
+
+fn perform(setup: &Setup, remedy: &Remedy) -> Result<String, Fail> {
+    match remedy {
+        Remedy::Migrate => {
+            let outcome = config::change(&setup.host, |source| present_form(source))?;
+            let backup = outcome
+                .backup
+                .map(|path| setup.host.compact(&path))
+                .unwrap_or_default();
+            Ok(format!(
+                "Wrote {} in the present form; the text before is in {backup}.",
+                setup.host.compact(&outcome.path)
+            ))
+        }
+        Remedy::Seed { agent } => {
+            let report = init::seed_agent(setup, Some(agent.as_str()), SeedMode::Fill)?;
+            let created: Vec<&str> = report.created.iter().map(|file| file.name()).collect();
+            let what = if created.is_empty() {
+                "the repository".to_owned()
+            } else {
+                created.join(", ")
+            };
+            Ok(format!(
+                "Made {what} in {}.",
+                setup.host.compact(&report.dir)
+            ))
+        }
+        Remedy::Chmod { path, mode } => {
+            let shown = setup.host.compact(path);
+            let before = std::fs::metadata(path).map(|meta| meta.permissions().mode() & 0o777);
+            std::fs::set_permissions(path, PermissionsExt::from_mode(*mode)).map_err(|error| {
+                Fail::new(format!("cannot change the permissions of {shown}: {error}"))
+            })?;
+            let before = before
+                .map(|mode| format!(" (it was {mode:o})"))
+                .unwrap_or_default();
+            Ok(format!(
+                "Set the permissions of {shown} to {mode:o}{before}."
+            ))
+        }
+    }
+}
+
+/// The config in the present shape, with the comments of everything that stays.
+fn present_form(source: &str) -> Result<String, chela_config::text::edit::EditError> {
+    let parsed = chela_config::text::parse(source, chela_config::FileId::default());
+    match parsed.root {
+        Some(root) => {
+            chela_config::text::edit::replace_all(source, &chela_config::migrated_json(&root))
+        }
+        None => Ok(source.to_owned()),
+    }
+}

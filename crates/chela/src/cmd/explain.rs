@@ -1,0 +1,114 @@
+//! `chela config explain`: one key, from every side.
+
+use chela_config::{Explanation, ValueSource, explain};
+use chela_core::Host;
+use serde_json::{Value, json};
+
+use super::config::{key_path, unknown_hint};
+use super::{Outcome, Setup};
+use crate::fail::{Exit, Fail};
+use crate::screen::Screen;
+
+pub fn run(host: &Host, screen: &mut Screen, path: &str, json: bool) -> Outcome {
+    let setup = Setup::look(host);
+    setup.warn_on_stderr(screen.paint);
+    let path = key_path(path)?;
+    let Some(explanation) = explain(&setup.loaded, &path) else {
+        return Err(Fail::new(format!("there is no key {path}")).hint(unknown_hint(&path)));
+    };
+    if json {
+        screen.json(&as_json(&setup, &explanation))?;
+    } else {
+        print(screen, &setup, &explanation)?;
+    }
+    Ok(Exit::Fine)
+}
+
+fn source(setup: &Setup, source: &ValueSource) -> String {
+    let at = |place: &Option<chela_config::Place>| {
+        place
+            .as_ref()
+            .map(|place| format!("{}:{}", setup.host.compact(&place.file), place.line))
+            .unwrap_or_else(|| "the file".to_owned())
+    };
+    match source {
+        ValueSource::File { place, vars } if vars.is_empty() => at(place),
+        ValueSource::File { place, vars } => format!(
+            "{}, with {} from the environment",
+            at(place),
+            vars.join(", ")
+        ),
+        ValueSource::Migrated { from, place, .. } => {
+            format!("{}, written there as {from}", at(place))
+        }
+        ValueSource::Default => "default".to_owned(),
+        ValueSource::Unset => "not set, and there is no default".to_owned(),
+    }
+}
+
+fn print(screen: &mut Screen, setup: &Setup, explanation: &Explanation) -> std::io::Result<()> {
+    let paint = screen.paint;
+    screen.line(paint.bold(&explanation.path))?;
+    if let Some(doc) = &explanation.doc {
+        screen.paragraph("  ", doc)?;
+    }
+    let shown = |value: &Option<Value>| value.as_ref().map_or_else(|| "-".to_owned(), compact);
+    let rows = vec![
+        vec![paint.dim("value"), shown(&explanation.value)],
+        vec![paint.dim("from"), source(setup, &explanation.source)],
+        vec![paint.dim("default"), shown(&explanation.default)],
+        vec![paint.dim("takes"), explanation.kind.clone()],
+    ];
+    screen.table("  ", &rows)?;
+    if !explanation.allowed.is_empty() {
+        let words: Vec<Vec<String>> = explanation
+            .allowed
+            .iter()
+            .map(|(word, doc)| vec![paint.accent(word), doc.clone()])
+            .collect();
+        screen.table("    ", &words)?;
+    }
+    if !explanation.overridden_by.is_empty() {
+        screen.line(format!("  {}", paint.dim("set otherwise by")))?;
+        let rows: Vec<Vec<String>> = explanation
+            .overridden_by
+            .iter()
+            .map(|other| {
+                let place = other
+                    .place
+                    .as_ref()
+                    .map(|place| format!("{}:{}", setup.host.compact(&place.file), place.line));
+                vec![
+                    other.agent.to_string(),
+                    compact(&other.value),
+                    paint.dim(other.path.to_string()),
+                    paint.dim(place.unwrap_or_default()),
+                ]
+            })
+            .collect();
+        screen.table("    ", &rows)?;
+    }
+    Ok(())
+}
+
+fn compact(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    }
+}
+
+fn as_json(setup: &Setup, explanation: &Explanation) -> Value {
+    json!({
+        "path": explanation.path.to_string(),
+        "value": explanation.value,
+        "source": source(setup, &explanation.source),
+        "default": explanation.default,
+        "doc": explanation.doc,
+        "type": explanation.kind,
+        "allowed": explanation.allowed.iter().map(|(word, doc)| json!({ "value": word, "doc": doc })).collect::<Vec<_>>(),
+        "overriddenBy": explanation.overridden_by.iter().map(|other| json!({
+            "agent": other.agent, "path": other.path.to_string(), "value": other.value,
+        })).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,154 @@
+//! `chela init`, and bare `chela`: from nothing to a workspace that says what it is.
+
+use chela_core::Host;
+use chela_workspace::{
+    CoreFile, Repository, RepositoryWish, SeedMode, SeedOptions, SeedReport, seed,
+};
+
+use super::{Outcome, Setup, status};
+use crate::cli::InitArgs;
+use crate::fail::{Exit, Fail};
+use crate::screen::Screen;
+
+pub fn run(host: &Host, screen: &mut Screen, args: &InitArgs) -> Outcome {
+    let mut setup = Setup::load(host);
+    setup.warn_on_stderr(screen.paint);
+    if let Some(folder) = &args.workspace {
+        setup = remember_workspace(host, setup, args.agent.as_deref(), folder)?;
+    }
+    let mode = if args.reseed {
+        SeedMode::Reseed
+    } else {
+        SeedMode::Fill
+    };
+    let report = seed_agent(&setup, args.agent.as_deref(), mode)?;
+    if args.json {
+        screen.json(&report)?;
+        return Ok(Exit::Fine);
+    }
+    print(screen, &setup, &report)?;
+    next_steps(screen, &setup, &report)?;
+    Ok(Exit::Fine)
+}
+
+/// Bare `chela`: sets up on first use, afterwards tells how things stand.
+pub fn home(host: &Host, screen: &mut Screen) -> Outcome {
+    let setup = Setup::load(host);
+    setup.warn_on_stderr(screen.paint);
+    let report = seed_agent(&setup, None, SeedMode::IfNew)?;
+    if report.created.is_empty() {
+        status::print(screen, &status::Status::of(&setup))?;
+        screen.blank()?;
+        screen.line(
+            screen
+                .paint
+                .dim("chela --help lists the commands; chela doctor looks for problems."),
+        )?;
+        return Ok(Exit::Fine);
+    }
+    screen.line(screen.paint.bold("Welcome to Chela."))?;
+    screen.blank()?;
+    print(screen, &setup, &report)?;
+    next_steps(screen, &setup, &report)?;
+    Ok(Exit::Fine)
+}
+
+/// Makes the workspace of an agent, as far as `mode` allows.
+pub fn seed_agent(setup: &Setup, agent: Option<&str>, mode: SeedMode) -> Result<SeedReport, Fail> {
+    let agent = setup.agent(agent)?;
+    let settings = setup.bootstrap(&agent);
+    let dir = setup.workspace_dir(&agent);
+    if settings.skip {
+        return Err(Fail::new(format!(
+            "agents.defaults.skipBootstrap is set, so no files are made in {}",
+            setup.host.compact(&dir)
+        ))
+        .hint("chela config unset agents.defaults.skipBootstrap"));
+    }
+    let options = SeedOptions {
+        mode,
+        skip_optional: settings.skip_optional,
+        repository: RepositoryWish::Create,
+    };
+    seed(&setup.host, &dir, &options).map_err(|error| {
+        Fail::new(error).hint("choose another folder with CHELA_HOME, CHELA_WORKSPACE or `chela init --workspace DIR`")
+    })
+}
+
+fn print(screen: &mut Screen, setup: &Setup, report: &SeedReport) -> std::io::Result<()> {
+    let paint = screen.paint;
+    let dir = setup.host.compact(&report.dir);
+    if report.created.is_empty() {
+        screen.line(format!("{dir} is complete; nothing was changed."))?;
+    } else {
+        screen.line(format!(
+            "Made the files your agent is made of, in {}:",
+            paint.bold(&dir)
+        ))?;
+        let rows: Vec<Vec<String>> = report
+            .created
+            .iter()
+            .map(|file| vec![paint.accent(file.name()), purpose(*file).to_owned()])
+            .collect();
+        screen.table("  ", &rows)?;
+    }
+    if !report.kept.is_empty() && !report.created.is_empty() {
+        let kept: Vec<&str> = report.kept.iter().map(|file| file.name()).collect();
+        screen.paragraph("", &format!("Left as they were: {}.", kept.join(", ")))?;
+    }
+    match &report.repository {
+        Repository::Created { .. } => screen.paragraph(
+            "",
+            "Every change of these files is kept in git: `chela workspace history SOUL.md`, `chela workspace restore SOUL.md`.",
+        ),
+        Repository::InsideOther { root } => screen.paragraph(
+            "",
+            &format!("The folder belongs to the repository {}, so Chela keeps no history of its own there.", setup.host.compact(root)),
+        ),
+        Repository::NoGit => screen.paragraph("", "git was not found, so changes of these files cannot be undone; everything else works."),
+        Repository::Failed { why } => screen.paragraph("", &format!("No history is kept: {why}")),
+        Repository::Present { .. } | Repository::NotAsked => Ok(()),
+    }
+}
+
+fn purpose(file: CoreFile) -> &'static str {
+    match file {
+        CoreFile::Agents => "how it works: rules, memory, manners",
+        CoreFile::Soul => "who it is: character and tone",
+        CoreFile::Identity => "its name and look",
+        CoreFile::User => "who you are (never shown in group chats)",
+        CoreFile::Tools => "notes on your own tools and machines",
+        CoreFile::Bootstrap => "the first conversation; removed afterwards",
+        CoreFile::Memory => "what it remembers (never shown in group chats)",
+        CoreFile::Heartbeat => "what to look after by itself; empty costs nothing",
+    }
+}
+
+fn next_steps(screen: &mut Screen, setup: &Setup, report: &SeedReport) -> std::io::Result<()> {
+    let soul = setup.host.compact(&report.dir.join(CoreFile::Soul.name()));
+    let steps = [
+        (format!("$EDITOR {soul}"), "make it yours"),
+        ("chela prompt".to_owned(), "read what a model would read"),
+        ("chela context map".to_owned(), "see where the tokens go"),
+        ("chela doctor".to_owned(), "check everything"),
+    ];
+    screen.blank()?;
+    screen.line(screen.paint.bold("Next:"))?;
+    let rows: Vec<Vec<String>> = steps
+        .iter()
+        .map(|(command, what)| vec![command.clone(), screen.paint.dim(what)])
+        .collect();
+    screen.table("  ", &rows)
+}
+
+/// Writes the folder into the config, where every later command finds it.
+fn remember_workspace(
+    host: &Host,
+    setup: Setup,
+    agent: Option<&str>,
+    folder: &str,
+) -> Result<Setup, Fail> {
+    let agent = setup.agent(agent)?;
+    super::agents::set_workspace(&setup, &agent, folder)?;
+    Ok(Setup::load(host))
+}

@@ -1,0 +1,129 @@
+//! What most commands start with: the config as it counts, and the agents it names.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use chela_agent::knobs::Knobs;
+use chela_config::{ConfigSource, KeyPath, Loaded, Severity};
+use chela_core::{AgentId, Host, suggest};
+use chela_workspace::BootstrapSettings;
+
+use crate::fail::Fail;
+use crate::screen::{Paint, counted};
+
+/// The machine and the config that counts on it.
+pub struct Setup {
+    pub host: Host,
+    pub loaded: Loaded,
+}
+
+impl Setup {
+    /// Never fails: a config that cannot be used is replaced by the last good one, or by the
+    /// defaults, and [`Setup::warn_on_stderr`] says so. A good one is remembered.
+    pub fn load(host: &Host) -> Self {
+        let setup = Self::look(host);
+        // Best effort: a read-only home still works.
+        let _ = chela_config::remember(&setup.loaded);
+        setup
+    }
+
+    /// The same without writing anything.
+    pub fn look(host: &Host) -> Self {
+        Self {
+            host: host.clone(),
+            loaded: chela_config::load(host),
+        }
+    }
+
+    /// Tells, apart from the output, what is wrong with the config.
+    pub fn warn_on_stderr(&self, paint: Paint) {
+        let mut stderr = std::io::stderr().lock();
+        let problems = self
+            .loaded
+            .diagnostics
+            .iter()
+            .filter(|found| found.severity >= Severity::Warning);
+        let count = problems.clone().count();
+        let instead = match &self.loaded.source {
+            ConfigSource::File | ConfigSource::Defaults(_) if count == 0 => return,
+            ConfigSource::LastGood { .. } => "; the last good one is used instead",
+            ConfigSource::Defaults(_) => "; the defaults count instead",
+            ConfigSource::File => "",
+        };
+        let file = self.host.compact(&self.host.config_file());
+        let first = problems
+            .clone()
+            .next()
+            .map(|found| format!("\n  {}", shown(&self.host, found)))
+            .unwrap_or_default();
+        let _ = writeln!(
+            stderr,
+            "{} {file} has {}{instead}; `chela config validate` lists them{first}",
+            paint.warn("warning:"),
+            counted(count, "problem"),
+        );
+    }
+
+    /// The agent that was named, or the default one.
+    pub fn agent(&self, named: Option<&str>) -> Result<AgentId, Fail> {
+        let Some(named) = named else {
+            return Ok(self.loaded.default_agent());
+        };
+        let agents = self.loaded.agents();
+        if let Some(id) = agents.iter().find(|id| id.as_str() == named) {
+            return Ok(id.clone());
+        }
+        let known: Vec<&str> = agents.iter().map(AgentId::as_str).collect();
+        let hint = match suggest::nearest(named, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!(
+                "there is {}; `chela agents add ID` adds one",
+                known.join(", ")
+            ),
+        };
+        Err(Fail::new(format!("there is no agent `{named}`")).hint(hint))
+    }
+
+    /// Where the config file lists an agent; `None` for one that is there without being written.
+    pub fn agent_path(&self, agent: &AgentId) -> Option<KeyPath> {
+        let agents = KeyPath::root().key("agents");
+        let roster = self.loaded.written().root.get("agents")?;
+        let in_list = roster
+            .get("list")
+            .into_iter()
+            .flat_map(|list| list.items())
+            .position(|entry| {
+                entry
+                    .get("id")
+                    .and_then(|id| id.as_str())
+                    .is_some_and(|id| AgentId::normalize(id) == *agent)
+            });
+        let in_entries = roster
+            .get("entries")
+            .into_iter()
+            .flat_map(|entries| entries.members())
+            .find(|entry| AgentId::normalize(&entry.key) == *agent);
+        in_list
+            .map(|index| agents.key("list").index(index))
+            .or_else(|| in_entries.map(|entry| agents.key("entries").key(&entry.key)))
+    }
+
+    pub fn knobs(&self, agent: &AgentId) -> Knobs {
+        Knobs::of(&self.host, &self.loaded, agent)
+    }
+
+    pub fn workspace_dir(&self, agent: &AgentId) -> PathBuf {
+        self.knobs(agent).workspace
+    }
+
+    pub fn bootstrap(&self, agent: &AgentId) -> BootstrapSettings {
+        self.knobs(agent).bootstrap
+    }
+}
+
+/// A finding with the home folder shortened.
+fn shown(host: &Host, found: &chela_config::Diagnostic) -> String {
+    found
+        .to_string()
+        .replace(&*host.user_home.to_string_lossy(), "~")
+}

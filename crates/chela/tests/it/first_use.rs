@@ -1,0 +1,156 @@
+//! A newcomer's first minutes: empty home, no config, no git, wrong flags.
+
+use insta::assert_snapshot;
+
+use crate::home::Home;
+
+#[test]
+fn the_first_run_sets_up_and_the_second_tells_how_things_stand() {
+    let home = Home::empty();
+    assert_snapshot!("first_run", home.run(&[]).ok());
+    for file in [
+        "AGENTS.md",
+        "SOUL.md",
+        "IDENTITY.md",
+        "USER.md",
+        "TOOLS.md",
+        "HEARTBEAT.md",
+        "BOOTSTRAP.md",
+    ] {
+        assert!(home.exists(&format!(".chela/workspace/{file}")), "{file}");
+        assert!(
+            !home
+                .read(&format!(".chela/workspace/{file}"))
+                .starts_with("---"),
+            "{file} has front matter"
+        );
+    }
+    assert!(home.exists(".chela/workspace/.git"));
+    assert_snapshot!("second_run", home.run(&[]).ok());
+}
+
+#[test]
+fn nothing_that_exists_is_overwritten() {
+    let home = Home::empty();
+    home.write(".chela/workspace/SOUL.md", "mine\n");
+    home.run(&["init"]).ok();
+    assert_eq!(home.read(".chela/workspace/SOUL.md"), "mine\n");
+    home.write(".chela/workspace/AGENTS.md", "my rules\n");
+    assert!(home.run(&["init"]).ok().contains("nothing was changed"));
+    assert_eq!(home.read(".chela/workspace/AGENTS.md"), "my rules\n");
+}
+
+#[test]
+fn a_workspace_that_lost_its_files_is_not_silently_filled_again() {
+    let home = Home::ready();
+    std::fs::remove_dir_all(home.path(".chela/workspace")).unwrap();
+    let told = home.run(&["init"]).fails(1);
+    assert!(told.contains("--reseed"), "{told}");
+    home.run(&["init", "--reseed"]).ok();
+    assert!(home.exists(".chela/workspace/SOUL.md"));
+}
+
+#[test]
+fn without_git_everything_but_history_works() {
+    let home = Home::empty().env("PATH", "/nonexistent");
+    let told = home.run(&[]).ok();
+    assert!(told.contains("git was not found"), "{told}");
+    assert!(home.run(&["prompt"]).ok().contains("## Safety"));
+    let told = home.run(&["workspace", "history"]).fails(1);
+    assert!(told.contains("git is not installed"), "{told}");
+}
+
+#[test]
+fn a_read_only_home_says_so_and_still_shows_the_prompt() {
+    let home = Home::empty().env("CHELA_HOME", "/proc/chela");
+    let told = home.run(&[]).fails(1);
+    assert!(told.contains("/proc/chela"), "{told}");
+    assert!(told.contains("CHELA_HOME"), "{told}");
+    assert!(
+        home.run(&["prompt"])
+            .ok()
+            .contains("You are a personal assistant")
+    );
+    home.run(&["status"]).ok();
+}
+
+#[test]
+fn profiles_are_separate() {
+    let home = Home::empty();
+    home.run(&["--profile", "work"]).ok();
+    assert!(home.exists(".chela-work/workspace/SOUL.md"));
+    assert!(!home.exists(".chela"));
+    assert!(
+        home.run(&["status", "--profile", "work"])
+            .ok()
+            .contains("profile work")
+    );
+}
+
+#[test]
+fn wrong_words_are_answered_with_the_right_ones() {
+    let home = Home::empty();
+    for (args, near) in [
+        (&["contxt"] as &[&str], "context"),
+        (&["config", "vallidate"], "validate"),
+        (&["status", "--jsn"], "--json"),
+    ] {
+        let told = home.run(args).fails(2);
+        assert!(told.contains(near), "{args:?}: {told}");
+    }
+    assert!(
+        !home.exists(".chela"),
+        "a typing mistake must not set anything up"
+    );
+}
+
+#[test]
+fn colours_only_where_they_are_wanted() {
+    let home = Home::ready();
+    assert!(
+        !home.run(&["status"]).ok().contains('\u{1b}'),
+        "piped output is plain"
+    );
+    assert!(
+        home.run(&["status", "--color", "always"])
+            .ok()
+            .contains('\u{1b}')
+    );
+    let home = home.env("NO_COLOR", "1");
+    assert!(!home.run(&["status"]).ok().contains('\u{1b}'));
+}
+
+#[test]
+fn the_version_is_told_and_help_has_examples() {
+    let home = Home::empty();
+    assert_eq!(
+        home.run(&["--version"]).ok(),
+        format!("chela {}\n", env!("CARGO_PKG_VERSION"))
+    );
+    for args in [
+        &["--help"] as &[&str],
+        &["help"],
+        &["init", "--help"],
+        &["context", "why", "--help"],
+        &["config", "set", "--help"],
+    ] {
+        assert!(home.run(args).ok().contains("xample"), "{args:?}");
+    }
+    assert!(home.run(&["completion", "bash"]).ok().contains("_chela"));
+    assert!(home.run(&["man"]).ok().contains(".TH chela 1"));
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let home = Home::ready();
+    let mut child = home
+        .command()
+        .args(["context", "json"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}

@@ -1,0 +1,12 @@
+//! The binary as people use it: real processes, real files, whole outputs.
+
+mod home;
+
+mod agents;
+mod bad_input;
+mod config;
+mod context;
+mod doctor;
+mod first_use;
+mod prompt;
+mod workspace;

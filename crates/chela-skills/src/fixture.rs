@@ -11,7 +11,7 @@ use crate::settings::SkillsSettings;
 use crate::source::Places;
 
 pub(crate) struct Home {
-    pub dir: TempDir,
+    _dir: TempDir,
     pub host: Host,
     pub settings: SkillsSettings,
     pub project: Option<PathBuf>,
@@ -21,7 +21,7 @@ impl Home {
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let host = Host::fixed(dir.path().canonicalize().expect("a real path"));
-        Self { dir, host, settings: SkillsSettings::default(), project: None }
+        Self { _dir: dir, host, settings: SkillsSettings::default(), project: None }
     }
 
     pub(crate) fn path(&self, relative: &str) -> PathBuf {

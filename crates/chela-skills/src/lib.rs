@@ -24,6 +24,7 @@ mod library;
 mod listing;
 mod name;
 mod rank;
+mod ranking_bench;
 mod scan;
 mod settings;
 mod skill;
@@ -52,6 +53,7 @@ pub use library::{Library, Refreshed};
 pub use listing::{ListingReport, ListingRequest, SkillListing, entry_tokens, list};
 pub use name::{command_names, is_valid_name};
 pub use rank::{DESCRIBED_PER_MESSAGE, RankIndex, Ranked};
+pub use ranking_bench::{Miss, QuerySet, RankingBench, RankingFigures};
 pub use scan::{RootReport, RootState, Scan, SkipReason, Skipped};
 pub use settings::{
     LoadSettings, OnChange, PluginSkills, PluginState, Ranking, SkillEntry, SkillLimits, SkillsSettings, Watch,

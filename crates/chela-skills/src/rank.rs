@@ -20,8 +20,9 @@ pub const DESCRIBED_PER_MESSAGE: usize = 5;
 const NAME: f32 = 3.0;
 const DESCRIPTION: f32 = 1.0;
 const HEADING: f32 = 0.35;
-/// A synonym counts this much of the word itself.
+/// A synonym counts this much of the word itself, and more when no skill has the word.
 const SYNONYM: f32 = 0.45;
+const SYNONYM_OF_UNKNOWN: f32 = 0.85;
 /// BM25: how fast repeating a word stops helping, and how much long texts are held back.
 const SATURATION: f32 = 1.2;
 const LENGTH: f32 = 0.5;
@@ -80,7 +81,7 @@ impl RankIndex {
     /// The skills that fit a message, best first; those that share no word with it are not there.
     pub fn rank(&self, message: &str, uses: &Uses, now: u64) -> Vec<Ranked> {
         let mut scores: HashMap<u32, f64> = HashMap::new();
-        for (term, weight) in query(message) {
+        for (term, weight) in self.query(message) {
             let Some(postings) = self.postings.get(&term) else { continue };
             let rarity = self.rarity(postings.len());
             for (at, strength) in postings {
@@ -102,29 +103,30 @@ impl RankIndex {
         ranked
     }
 
+    /// The stems of a message and their synonyms, each with its weight.
+    fn query(&self, message: &str) -> Vec<(String, f32)> {
+        /// Enough of a long message to know what it is about.
+        const MAX_TERMS: usize = 200;
+        let mut weights: Vec<(String, f32)> = Vec::new();
+        let mut raise = |term: &str, weight: f32| match weights.iter_mut().find(|(known, _)| known == term) {
+            Some((_, known)) => *known = known.max(weight),
+            None => weights.push((term.to_owned(), weight)),
+        };
+        for term in terms(message).into_iter().take(MAX_TERMS) {
+            let known = self.postings.contains_key(&term);
+            raise(&term, 1.0);
+            for kin in Kin::of(&term) {
+                raise(kin, if known { SYNONYM } else { SYNONYM_OF_UNKNOWN });
+            }
+        }
+        weights
+    }
+
     #[allow(clippy::cast_precision_loss, reason = "counts of skills are small")]
     fn rarity(&self, having: usize) -> f32 {
         let (all, having) = (self.names.len() as f32, having as f32);
         (1.0 + (all - having + 0.5) / (having + 0.5)).ln()
     }
-}
-
-/// The stems of a message and their synonyms, each with its weight.
-fn query(message: &str) -> Vec<(String, f32)> {
-    /// Enough of a long message to know what it is about.
-    const MAX_TERMS: usize = 200;
-    let mut weights: Vec<(String, f32)> = Vec::new();
-    let mut raise = |term: &str, weight: f32| match weights.iter_mut().find(|(known, _)| known == term) {
-        Some((_, known)) => *known = known.max(weight),
-        None => weights.push((term.to_owned(), weight)),
-    };
-    for term in terms(message).into_iter().take(MAX_TERMS) {
-        raise(&term, 1.0);
-        for kin in Kin::of(&term) {
-            raise(kin, SYNONYM);
-        }
-    }
-    weights
 }
 
 #[cfg(test)]

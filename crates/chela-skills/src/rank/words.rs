@@ -47,7 +47,13 @@ pub(super) fn terms(text: &str) -> Vec<String> {
 }
 
 fn stem(word: &str) -> String {
-    STEMMER.with(|stemmer| stemmer.stem(word).into_owned())
+    let stem = STEMMER.with(|stemmer| stemmer.stem(word).into_owned());
+    // The stemmer leaves words without a vowel alone: `pdfs`, `csvs`, `prs`.
+    let short_plural = stem.len() > 3 && !stem.contains(['a', 'e', 'i', 'o', 'u', 'y']);
+    match stem.strip_suffix('s') {
+        Some(single) if short_plural => single.to_owned(),
+        _ => stem,
+    }
 }
 
 /// Parts of a word in camel case, when each is long enough to be a word.
@@ -87,7 +93,7 @@ pub(super) struct Kin;
 /// Each line of the table is a group of words of one meaning.
 static KIN: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
     let mut table: HashMap<String, Vec<String>> = HashMap::new();
-    let lines = include_str!("synonyms.txt").lines().filter(|line| !line.starts_with('#'));
+    let lines = include_str!("synonyms.txt").lines().filter(|line| !line.starts_with('#') && !line.is_empty());
     for line in lines {
         let group: Vec<String> = line.split_whitespace().map(stem).collect();
         for word in &group {

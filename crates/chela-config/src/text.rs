@@ -4,6 +4,7 @@
 //! written, and problems in words a person understands. Problems name keys and single
 //! characters, never values: a value may be a secret.
 
+mod duplicates;
 pub mod edit;
 mod lines;
 mod literal;

@@ -1,7 +1,6 @@
 //! The reader: one pass, bounded depth, places for everything.
 
-use std::collections::HashMap;
-
+use super::duplicates::duplicates;
 use super::literal::{self, LiteralError};
 use super::scan::{self, Unclosed};
 use super::words::{Inside, begins_element, closing, shown, unexpected_hint};
@@ -475,30 +474,4 @@ impl<'s> Parser<'s> {
             .filter(|byte| *byte == b'\n')
             .count()
     }
-}
-
-/// Pairs of an overridden member and the one that counts instead.
-fn duplicates(members: &[Member]) -> Vec<(usize, usize)> {
-    const FEW: usize = 12;
-    if members.len() <= FEW {
-        let later = |index: usize| {
-            (index + 1..members.len())
-                .rev()
-                .find(|later| members[*later].key == members[index].key)
-        };
-        return (0..members.len())
-            .filter_map(|index| Some((index, later(index)?)))
-            .collect();
-    }
-    let mut last: HashMap<&str, usize> = HashMap::with_capacity(members.len());
-    let mut pairs = Vec::new();
-    for (index, member) in members.iter().enumerate().rev() {
-        match last.get(member.key.as_str()) {
-            Some(counts) => pairs.push((index, *counts)),
-            None => {
-                last.insert(&member.key, index);
-            }
-        }
-    }
-    pairs
 }

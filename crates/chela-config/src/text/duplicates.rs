@@ -1,0 +1,31 @@
+//! Keys that stand more than once in an object.
+
+use std::collections::HashMap;
+
+use crate::node::Member;
+
+/// Pairs of an overridden member and the one that counts instead.
+pub fn duplicates(members: &[Member]) -> Vec<(usize, usize)> {
+    const FEW: usize = 12;
+    if members.len() <= FEW {
+        let later = |index: usize| {
+            (index + 1..members.len())
+                .rev()
+                .find(|later| members[*later].key == members[index].key)
+        };
+        return (0..members.len())
+            .filter_map(|index| Some((index, later(index)?)))
+            .collect();
+    }
+    let mut last: HashMap<&str, usize> = HashMap::with_capacity(members.len());
+    let mut pairs = Vec::new();
+    for (index, member) in members.iter().enumerate().rev() {
+        match last.get(member.key.as_str()) {
+            Some(counts) => pairs.push((index, *counts)),
+            None => {
+                last.insert(&member.key, index);
+            }
+        }
+    }
+    pairs
+}

@@ -1,1 +1,3 @@
-//! placeholder
+//! What Chela's own tests and benchmarks stand on.
+
+pub mod bench;

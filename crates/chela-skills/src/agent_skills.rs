@@ -71,15 +71,29 @@ impl AgentSkill {
 const TAKEN_COMMANDS: [&str; 4] = ["skill", "skills", "help", "commands"];
 
 impl AgentSkills {
-    pub(crate) fn new(catalog: &Catalog, gates: &Gates<'_>, programs: &mut Programs, uses: &Uses) -> Self {
+    pub(crate) fn new(
+        catalog: &Catalog,
+        gates: &Gates<'_>,
+        programs: &mut Programs,
+        uses: &Uses,
+    ) -> Self {
         let skills: Vec<AgentSkill> = catalog
             .entries()
             .iter()
-            .map(|entry| AgentSkill { entry: entry.clone(), hidden: hidden(&entry.skill, gates, programs) })
+            .map(|entry| AgentSkill {
+                entry: entry.clone(),
+                hidden: hidden(&entry.skill, gates, programs),
+            })
             .collect();
-        let callable = skills.iter().filter(|skill| is_for_people(skill)).map(|skill| skill.skill().name.as_str());
-        let positions: BTreeMap<&str, usize> =
-            skills.iter().enumerate().map(|(at, skill)| (skill.skill().name.as_str(), at)).collect();
+        let callable = skills
+            .iter()
+            .filter(|skill| is_for_people(skill))
+            .map(|skill| skill.skill().name.as_str());
+        let positions: BTreeMap<&str, usize> = skills
+            .iter()
+            .enumerate()
+            .map(|(at, skill)| (skill.skill().name.as_str(), at))
+            .collect();
         let commands = command_names(callable, &TAKEN_COMMANDS)
             .into_iter()
             .filter_map(|(command, name)| Some((command, *positions.get(name)?)))
@@ -100,20 +114,31 @@ impl AgentSkills {
 
     /// The skills that belong in the prompt, in the order of the list.
     pub fn listed(&self) -> Vec<&Skill> {
-        let listed = self.skills.iter().filter(|skill| skill.presence() == Presence::Listed);
+        let listed = self
+            .skills
+            .iter()
+            .filter(|skill| skill.presence() == Presence::Listed);
         listed.map(AgentSkill::skill).collect()
     }
 
     /// The list for the stable zone. Ranked by relevance it holds names alone, so that it stays
     /// the same whatever is asked.
     pub fn listing(&self) -> SkillListing {
-        let names_only = SkillLimits { max_skills_in_prompt: 0, ..self.settings.limits };
+        let names_only = SkillLimits {
+            max_skills_in_prompt: 0,
+            ..self.settings.limits
+        };
         let limits = match self.settings.ranking {
             Ranking::Stable => &self.settings.limits,
             Ranking::Relevance => &names_only,
         };
         let skills = self.listed();
-        listing::list(&ListingRequest { skills: &skills, limits, uses: &self.uses, host: &self.host })
+        listing::list(&ListingRequest {
+            skills: &skills,
+            limits,
+            uses: &self.uses,
+            host: &self.host,
+        })
     }
 
     /// For the volatile zone, when ranked by relevance: full descriptions of the skills that fit
@@ -145,11 +170,16 @@ impl AgentSkills {
 
     /// What people can type after a slash, and the skill it calls.
     pub fn commands(&self) -> impl Iterator<Item = (&str, &AgentSkill)> {
-        self.commands.iter().map(|(command, at)| (command.as_str(), &self.skills[*at]))
+        self.commands
+            .iter()
+            .map(|(command, at)| (command.as_str(), &self.skills[*at]))
     }
 
     /// The skill a message calls, and the rest of the message; `None` when it calls none.
-    pub fn resolve<'a>(&'a self, message: &'a str) -> Option<Result<(&'a AgentSkill, &'a str), LoadError>> {
+    pub fn resolve<'a>(
+        &'a self,
+        message: &'a str,
+    ) -> Option<Result<(&'a AgentSkill, &'a str), LoadError>> {
         match parse_call(message)? {
             Call::Skill { name, args } => Some(self.callable(name).map(|skill| (skill, args))),
             Call::Command { command, args } => {
@@ -165,7 +195,9 @@ impl AgentSkills {
         if skill.skill().front.user_invocable {
             Ok(skill)
         } else {
-            Err(LoadError::NotForPeople { name: skill.skill().name.clone() })
+            Err(LoadError::NotForPeople {
+                name: skill.skill().name.clone(),
+            })
         }
     }
 
@@ -177,12 +209,16 @@ impl AgentSkills {
         let own_name = skill.skill().name.clone();
         match skill.presence() {
             Presence::Listed | Presence::OnCall => Ok(skill),
-            Presence::Quarantined => {
-                Err(LoadError::Quarantined { name: own_name, reason: skill.entry.trust.reason.clone() })
-            }
+            Presence::Quarantined => Err(LoadError::Quarantined {
+                name: own_name,
+                reason: skill.entry.trust.reason.clone(),
+            }),
             Presence::Hidden => {
                 let reasons: Vec<String> = skill.hidden.iter().map(ToString::to_string).collect();
-                Err(LoadError::Hidden { name: own_name, reason: reasons.join("; ") })
+                Err(LoadError::Hidden {
+                    name: own_name,
+                    reason: reasons.join("; "),
+                })
             }
         }
     }
@@ -191,12 +227,19 @@ impl AgentSkills {
     pub fn get(&self, name: &str) -> Option<&AgentSkill> {
         let exact = self.skills.iter().find(|skill| skill.skill().name == name);
         exact
-            .or_else(|| self.skills.iter().find(|skill| skill.skill().name.eq_ignore_ascii_case(name)))
+            .or_else(|| {
+                self.skills
+                    .iter()
+                    .find(|skill| skill.skill().name.eq_ignore_ascii_case(name))
+            })
             .or_else(|| self.commands.get(name).map(|at| &self.skills[*at]))
     }
 
     fn nearest(&self, name: &str) -> Option<&str> {
-        chela_core::suggest::nearest(name, self.skills.iter().map(|skill| skill.skill().name.as_str()))
+        chela_core::suggest::nearest(
+            name,
+            self.skills.iter().map(|skill| skill.skill().name.as_str()),
+        )
     }
 
     /// Reads a skill for a turn and records the use.
@@ -211,8 +254,11 @@ impl AgentSkills {
     /// Skills of this snapshot whose SKILL.md is another one in a newer snapshot: a session that
     /// read the old text should read again.
     pub fn outdated<'a>(&'a self, newer: &Self) -> Vec<(&'a str, ContentHash)> {
-        let versions: BTreeMap<&str, ContentHash> =
-            newer.skills.iter().map(|skill| (skill.skill().name.as_str(), skill.skill().version)).collect();
+        let versions: BTreeMap<&str, ContentHash> = newer
+            .skills
+            .iter()
+            .map(|skill| (skill.skill().name.as_str(), skill.skill().version))
+            .collect();
         let changed = |skill: &'a AgentSkill| {
             let skill = skill.skill();
             let version = versions.get(skill.name.as_str()).copied()?;
@@ -223,5 +269,6 @@ impl AgentSkills {
 }
 
 fn is_for_people(skill: &AgentSkill) -> bool {
-    matches!(skill.presence(), Presence::Listed | Presence::OnCall) && skill.skill().front.user_invocable
+    matches!(skill.presence(), Presence::Listed | Presence::OnCall)
+        && skill.skill().front.user_invocable
 }

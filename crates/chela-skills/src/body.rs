@@ -47,9 +47,12 @@ fn note_outside(line: &str, line_number: u32, outside: &mut Vec<Finding>) {
         if leaves_folder(target) && !outside.iter().any(|known| known.message.contains(target)) {
             let shown = one_line(target, 80);
             outside.push(
-                Finding::warning("outside-reference", format!("refers to `{shown}`, outside its folder"))
-                    .at(line_number)
-                    .hint("keep what a skill needs inside its folder"),
+                Finding::warning(
+                    "outside-reference",
+                    format!("refers to `{shown}`, outside its folder"),
+                )
+                .at(line_number)
+                .hint("keep what a skill needs inside its folder"),
             );
         }
     }
@@ -71,8 +74,16 @@ pub(crate) fn link_targets(line: &str) -> impl Iterator<Item = &str> {
 fn climbing_paths(line: &str) -> impl Iterator<Item = &str> {
     let ends = |c: char| c.is_whitespace() || "`'\"()[]<>,;|".contains(c);
     line.split(ends)
-        .filter(|word| word.starts_with("../") || word.starts_with("{baseDir}/..") || word.starts_with("./.."))
-        .map(|word| if word.ends_with("..") { word } else { word.trim_end_matches(['.', ':']) })
+        .filter(|word| {
+            word.starts_with("../") || word.starts_with("{baseDir}/..") || word.starts_with("./..")
+        })
+        .map(|word| {
+            if word.ends_with("..") {
+                word
+            } else {
+                word.trim_end_matches(['.', ':'])
+            }
+        })
 }
 
 /// Whether a path, taken from the skill's folder, ends up outside it.
@@ -101,7 +112,10 @@ mod tests {
 
     #[test]
     fn headings_are_seen_and_fences_are_not() {
-        let body = read("# One\ntext\n```sh\n# not a heading\n```\n## Two ##\n#\n", 5);
+        let body = read(
+            "# One\ntext\n```sh\n# not a heading\n```\n## Two ##\n#\n",
+            5,
+        );
         assert_eq!(body.headings, ["One", "Two"]);
     }
 
@@ -110,11 +124,18 @@ mod tests {
         let text = "See [a](references/a.md) and [b](https://x.y/../z).\n\
                     Then [c](../other/SKILL.md), run `../../bin/x` and {baseDir}/../y.\n";
         let body = read(text, 10);
-        let found: Vec<_> = body.outside.iter().map(|finding| (finding.line, finding.message.as_str())).collect();
+        let found: Vec<_> = body
+            .outside
+            .iter()
+            .map(|finding| (finding.line, finding.message.as_str()))
+            .collect();
         assert_eq!(
             found,
             [
-                (Some(11), "refers to `../other/SKILL.md`, outside its folder"),
+                (
+                    Some(11),
+                    "refers to `../other/SKILL.md`, outside its folder"
+                ),
                 (Some(11), "refers to `../../bin/x`, outside its folder"),
                 (Some(11), "refers to `{baseDir}/../y`, outside its folder"),
             ]
@@ -123,7 +144,14 @@ mod tests {
 
     #[test]
     fn paths_are_followed_step_by_step() {
-        for outside in ["/etc/passwd", "~/x", "../x", "a/../../x", "C:\\x", "{baseDir}/../x"] {
+        for outside in [
+            "/etc/passwd",
+            "~/x",
+            "../x",
+            "a/../../x",
+            "C:\\x",
+            "{baseDir}/../x",
+        ] {
             assert!(leaves_folder(outside), "{outside}");
         }
         for inside in ["a", "./a", "a/../b", "a/b/..", "{baseDir}/a"] {

@@ -36,7 +36,10 @@ pub const BUNDLED: [BundledSkill; 6] = bundled![
 
 /// Names the set as a whole, so that two versions of Chela do not write over each other.
 static EDITION: LazyLock<String> = LazyLock::new(|| {
-    let all: String = BUNDLED.iter().map(|skill| format!("{} {}\n", skill.name, ContentHash::of(skill.text))).collect();
+    let all: String = BUNDLED
+        .iter()
+        .map(|skill| format!("{} {}\n", skill.name, ContentHash::of(skill.text)))
+        .collect();
     ContentHash::of(all).short()
 });
 
@@ -62,7 +65,9 @@ pub(crate) fn materialise(state_dir: &Path) -> io::Result<PathBuf> {
 
 /// Whether a skill's files are exactly those that were compiled in.
 pub(crate) fn is_genuine(name: &str, tree: ContentHash) -> bool {
-    BUNDLED.iter().any(|skill| skill.name == name && built_tree(skill) == tree)
+    BUNDLED
+        .iter()
+        .any(|skill| skill.name == name && built_tree(skill) == tree)
 }
 
 fn built_tree(skill: &BundledSkill) -> ContentHash {

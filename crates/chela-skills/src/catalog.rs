@@ -42,13 +42,23 @@ impl Catalog {
         let mut entries: Vec<Entry> = scan
             .skills
             .iter()
-            .map(|skill| Entry { skill: Arc::clone(skill), trust: judge(skill, lock, on_change) })
+            .map(|skill| Entry {
+                skill: Arc::clone(skill),
+                trust: judge(skill, lock, on_change),
+            })
             .collect();
         // A quarantined skill never stands before one that may be used: otherwise a foreign
         // folder could take the owner's own skills away by naming them.
         entries.sort_by(|a, b| {
-            let rank = |entry: &Entry| (!entry.trust.state.may_be_used(), usize::MAX - entry.skill.level);
-            rank(a).cmp(&rank(b)).then_with(|| a.skill.folder.cmp(&b.skill.folder))
+            let rank = |entry: &Entry| {
+                (
+                    !entry.trust.state.may_be_used(),
+                    usize::MAX - entry.skill.level,
+                )
+            };
+            rank(a)
+                .cmp(&rank(b))
+                .then_with(|| a.skill.folder.cmp(&b.skill.folder))
         });
         let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
         let mut shadowed = Vec::new();
@@ -67,9 +77,16 @@ impl Catalog {
             }
         }
         kept.sort_by(|a, b| {
-            b.skill.level.cmp(&a.skill.level).then_with(|| a.skill.name.cmp(&b.skill.name))
+            b.skill
+                .level
+                .cmp(&a.skill.level)
+                .then_with(|| a.skill.name.cmp(&b.skill.name))
         });
-        let by_name = kept.iter().enumerate().map(|(at, entry)| (entry.skill.name.clone(), at)).collect();
+        let by_name = kept
+            .iter()
+            .enumerate()
+            .map(|(at, entry)| (entry.skill.name.clone(), at))
+            .collect();
         Self {
             entries: kept,
             shadowed,
@@ -87,8 +104,14 @@ impl Catalog {
     pub fn get(&self, name: &str) -> Option<&Entry> {
         let exact = self.by_name.get(name).copied();
         let at = exact.or_else(|| {
-            let mut alike = self.by_name.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
-            alike.next().map(|(_, at)| *at).filter(|_| alike.next().is_none())
+            let mut alike = self
+                .by_name
+                .iter()
+                .filter(|(known, _)| known.eq_ignore_ascii_case(name));
+            alike
+                .next()
+                .map(|(_, at)| *at)
+                .filter(|_| alike.next().is_none())
         })?;
         self.entries.get(at)
     }
@@ -99,10 +122,14 @@ impl Catalog {
     }
 
     pub fn shadowed_by_name<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Shadowed> {
-        self.shadowed.iter().filter(move |shadowed| shadowed.skill.name == name)
+        self.shadowed
+            .iter()
+            .filter(move |shadowed| shadowed.skill.name == name)
     }
 
     pub fn skipped_by_name<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Skipped> {
-        self.skipped.iter().filter(move |skipped| skipped.name == name)
+        self.skipped
+            .iter()
+            .filter(move |skipped| skipped.name == name)
     }
 }

@@ -53,7 +53,9 @@ pub struct Gates<'a> {
 
 impl std::fmt::Debug for Gates<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Gates").field("platform", &self.platform).finish_non_exhaustive()
+        f.debug_struct("Gates")
+            .field("platform", &self.platform)
+            .finish_non_exhaustive()
     }
 }
 
@@ -110,31 +112,60 @@ pub fn hidden(skill: &Skill, gates: &Gates<'_>, programs: &mut Programs) -> Vec<
     let entry = settings.entry(key, &skill.name);
     if entry.and_then(|entry| entry.enabled) == Some(false) {
         let path = format!("skills.entries[\"{key}\"].enabled");
-        hide(Gate::Disabled, "it is switched off".to_owned(), format!("chela config set '{path}' true"));
+        hide(
+            Gate::Disabled,
+            "it is switched off".to_owned(),
+            format!("chela config set '{path}' true"),
+        );
     }
     let named = |list: &[String]| list.iter().any(|name| *name == skill.name || name == key);
-    if skill.source == Source::Bundled && settings.allow_bundled.as_deref().is_some_and(|list| !named(list)) {
+    if skill.source == Source::Bundled
+        && settings
+            .allow_bundled
+            .as_deref()
+            .is_some_and(|list| !named(list))
+    {
         let reason = "skills.allowBundled does not name it".to_owned();
-        hide(Gate::AllowBundled, reason, format!("add \"{key}\" to skills.allowBundled"));
+        hide(
+            Gate::AllowBundled,
+            reason,
+            format!("add \"{key}\" to skills.allowBundled"),
+        );
     }
     match settings.allowed.as_deref() {
         Some([]) => {
             let reason = "this agent has no skills (its `skills` list is empty)".to_owned();
-            hide(Gate::AgentAllowList, reason, "change agents.list[].skills".to_owned());
+            hide(
+                Gate::AgentAllowList,
+                reason,
+                "change agents.list[].skills".to_owned(),
+            );
         }
         Some(list) if !named(list) => {
             let reason = "the agent's `skills` list does not name it".to_owned();
-            hide(Gate::AgentAllowList, reason, format!("add \"{}\" to agents.list[].skills", skill.name));
+            hide(
+                Gate::AgentAllowList,
+                reason,
+                format!("add \"{}\" to agents.list[].skills", skill.name),
+            );
         }
         _ => {}
     }
     if let (Source::Plugin(plugin), Some(PluginState::Disabled)) = (&skill.source, skill.plugin) {
         let path = format!("plugins.entries[\"{plugin}\"].enabled");
-        hide(Gate::Plugin, format!("its plugin `{plugin}` is off"), format!("chela config set '{path}' true"));
+        hide(
+            Gate::Plugin,
+            format!("its plugin `{plugin}` is off"),
+            format!("chela config set '{path}' true"),
+        );
     }
     let gating = &skill.front.gating;
     if !gating.os.is_empty() && !gating.os.iter().any(|os| gates.platform.is_named(os)) {
-        let reason = format!("it is for {}, and this is {}", gating.os.join(", "), gates.platform.as_str());
+        let reason = format!(
+            "it is for {}, and this is {}",
+            gating.os.join(", "),
+            gates.platform.as_str()
+        );
         hide(Gate::Os, reason, "use it on such a machine".to_owned());
     }
     if gating.always {
@@ -143,16 +174,30 @@ pub fn hidden(skill: &Skill, gates: &Gates<'_>, programs: &mut Programs) -> Vec<
     let requires = &gating.requires;
     for bin in &requires.bins {
         if programs.find(bin).is_none() {
-            hide(Gate::Bins, format!("program `{bin}` is not on PATH"), install_hint(skill, bin));
+            hide(
+                Gate::Bins,
+                format!("program `{bin}` is not on PATH"),
+                install_hint(skill, bin),
+            );
         }
     }
-    if !requires.any_bins.is_empty() && !requires.any_bins.iter().any(|bin| programs.find(bin).is_some()) {
+    if !requires.any_bins.is_empty()
+        && !requires
+            .any_bins
+            .iter()
+            .any(|bin| programs.find(bin).is_some())
+    {
         let all = requires.any_bins.join("`, `");
-        hide(Gate::AnyBins, format!("none of `{all}` is on PATH"), "install one of them".to_owned());
+        hide(
+            Gate::AnyBins,
+            format!("none of `{all}` is on PATH"),
+            "install one of them".to_owned(),
+        );
     }
     for name in &requires.env {
         let from_entry = entry.is_some_and(|entry| {
-            let key_stands_in = gating.primary_env.as_ref() == Some(name) && has_text(entry.api_key.as_deref());
+            let key_stands_in =
+                gating.primary_env.as_ref() == Some(name) && has_text(entry.api_key.as_deref());
             key_stands_in || has_text(entry.env.get(name).map(String::as_str))
         });
         if gates.host.var(name).is_none() && !from_entry {
@@ -161,12 +206,20 @@ pub fn hidden(skill: &Skill, gates: &Gates<'_>, programs: &mut Programs) -> Vec<
             } else {
                 format!("skills.entries[\"{key}\"].env.{name}")
             };
-            hide(Gate::Env, format!("env {name} is not set"), format!("export {name}=…, or set {path}"));
+            hide(
+                Gate::Env,
+                format!("env {name} is not set"),
+                format!("export {name}=…, or set {path}"),
+            );
         }
     }
     for path in &requires.config {
         if !(gates.config)(path) {
-            hide(Gate::Config, format!("config {path} is not on"), format!("chela config set {path} true"));
+            hide(
+                Gate::Config,
+                format!("config {path} is not on"),
+                format!("chela config set {path} true"),
+            );
         }
     }
     found
@@ -182,7 +235,9 @@ fn install_hint(skill: &Skill, bin: &str) -> String {
         let bins = step.get("bins").and_then(|bins| bins.as_array());
         bins.is_some_and(|bins| bins.iter().any(|name| name.as_str() == Some(bin)))
     });
-    let label = named.and_then(|step| step.get("label")).and_then(|label| label.as_str());
+    let label = named
+        .and_then(|step| step.get("label"))
+        .and_then(|label| label.as_str());
     match label {
         Some(label) => format!("the skill suggests: {}", crate::skill::one_line(label, 80)),
         None => format!("install `{bin}`"),
@@ -200,8 +255,13 @@ impl Programs {
     pub fn new(host: &Host) -> Self {
         let path = host.env.get("PATH").map_or("", String::as_str);
         let folders = std::env::split_paths(path).filter(|dir| dir.is_absolute());
-        let folders = folders.map(|dir| (dir.clone(), folder_stamp(&dir))).collect();
-        Self { folders, found: HashMap::new() }
+        let folders = folders
+            .map(|dir| (dir.clone(), folder_stamp(&dir)))
+            .collect();
+        Self {
+            folders,
+            found: HashMap::new(),
+        }
     }
 
     /// Forgets what it knows when a program may have come or gone.
@@ -229,9 +289,13 @@ impl Programs {
 
     fn look_up(&self, program: &str) -> Option<PathBuf> {
         use std::os::unix::fs::PermissionsExt;
-        self.folders.iter().map(|(dir, _)| dir.join(program)).find(|path| {
-            path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
-        })
+        self.folders
+            .iter()
+            .map(|(dir, _)| dir.join(program))
+            .find(|path| {
+                path.metadata()
+                    .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+            })
     }
 }
 

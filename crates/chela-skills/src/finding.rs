@@ -32,7 +32,14 @@ impl Finding {
 
     fn new(severity: Severity, code: &'static str, message: impl Into<String>) -> Self {
         let file = crate::SKILL_FILE.to_owned();
-        Self { severity, code, file, line: None, message: message.into(), hint: None }
+        Self {
+            severity,
+            code,
+            file,
+            line: None,
+            message: message.into(),
+            hint: None,
+        }
     }
 
     #[must_use]

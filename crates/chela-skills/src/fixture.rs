@@ -21,7 +21,12 @@ impl Home {
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let host = Host::fixed(dir.path().canonicalize().expect("a real path"));
-        Self { _dir: dir, host, settings: SkillsSettings::default(), project: None }
+        Self {
+            _dir: dir,
+            host,
+            settings: SkillsSettings::default(),
+            project: None,
+        }
     }
 
     pub(crate) fn path(&self, relative: &str) -> PathBuf {
@@ -45,7 +50,10 @@ impl Home {
 
     /// A skill below a root, named like its folder.
     pub(crate) fn skill(&self, folder: &str, description: &str) -> PathBuf {
-        let name = Path::new(folder).file_name().and_then(|name| name.to_str()).expect("a name");
+        let name = Path::new(folder)
+            .file_name()
+            .and_then(|name| name.to_str())
+            .expect("a name");
         self.write(
             &format!("{folder}/SKILL.md"),
             format!("---\nname: {name}\ndescription: {description}\n---\n\n# {name}\n\nDo it.\n"),

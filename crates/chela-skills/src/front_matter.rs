@@ -12,8 +12,8 @@ mod yaml;
 
 use serde_json::{Map, Value};
 
-pub use fields::{CommandDispatch, FrontMatter, Gating, Requires};
 pub(crate) use fields::{ADDED_KEYS, GATING_KEYS, STANDARD_KEYS};
+pub use fields::{CommandDispatch, FrontMatter, Gating, Requires};
 
 use crate::finding::Finding;
 
@@ -39,15 +39,21 @@ pub enum FrontMatterError {
     NotUtf8 { line: u32 },
     #[error("line {line} holds a NUL character, so this is not a text file; remove it")]
     Nul { line: u32 },
-    #[error("there is no front matter; begin the file with `---`, `name:`, `description:` and `---`")]
+    #[error(
+        "there is no front matter; begin the file with `---`, `name:`, `description:` and `---`"
+    )]
     Missing,
     #[error("the front matter is not closed; put a line `---` after it")]
     Unclosed,
     #[error("the front matter has {bytes} bytes; at most {MAX_HEAD_BYTES} are read")]
     TooLarge { bytes: usize },
-    #[error("line {line}: the front matter is not readable YAML ({message}); mend that line or quote its value")]
+    #[error(
+        "line {line}: the front matter is not readable YAML ({message}); mend that line or quote its value"
+    )]
     Yaml { line: u32, message: String },
-    #[error("line {line}: the front matter would expand without end ({message}); write its values out")]
+    #[error(
+        "line {line}: the front matter would expand without end ({message}); write its values out"
+    )]
     Bomb { line: u32, message: String },
     #[error("the front matter is not a list of `key: value` lines")]
     NotAMap,
@@ -59,7 +65,12 @@ pub fn read(bytes: &[u8]) -> Result<SkillText<'_>, FrontMatterError> {
     let split = split(text)?;
     let (map, mut findings) = read_head(&split)?;
     let front = fields::read(map, &split, &mut findings);
-    Ok(SkillText { front, body: split.body, body_line: split.body_line, findings })
+    Ok(SkillText {
+        front,
+        body: split.body,
+        body_line: split.body_line,
+        findings,
+    })
 }
 
 /// The text of the file, or why there is none.
@@ -68,11 +79,15 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<&str, FrontMatterError> {
         return Err(FrontMatterError::Utf16);
     }
     let line_at = |at: usize| {
-        let breaks = bytes[..at.min(bytes.len())].iter().filter(|byte| **byte == b'\n').count();
+        let breaks = bytes[..at.min(bytes.len())]
+            .iter()
+            .filter(|byte| **byte == b'\n')
+            .count();
         u32::try_from(breaks).unwrap_or(u32::MAX - 1) + 1
     };
-    let text = std::str::from_utf8(bytes)
-        .map_err(|error| FrontMatterError::NotUtf8 { line: line_at(error.valid_up_to()) })?;
+    let text = std::str::from_utf8(bytes).map_err(|error| FrontMatterError::NotUtf8 {
+        line: line_at(error.valid_up_to()),
+    })?;
     match bytes.iter().position(|byte| *byte == 0) {
         // UTF-16 without a mark: every other byte of Latin text is zero.
         Some(1) if bytes.get(3) == Some(&0) => Err(FrontMatterError::Utf16),
@@ -96,7 +111,9 @@ impl Split<'_> {
     pub(crate) fn line_of(&self, key: &str) -> Option<u32> {
         let is_key = |line: &str| {
             let line = line.trim_start_matches(['"', '\'']);
-            let rest = line.strip_prefix(key).map(|rest| rest.trim_start_matches(['"', '\'', ' ']));
+            let rest = line
+                .strip_prefix(key)
+                .map(|rest| rest.trim_start_matches(['"', '\'', ' ']));
             rest.is_some_and(|rest| rest.starts_with(':'))
         };
         let at = self.head.lines().position(is_key)?;
@@ -105,7 +122,10 @@ impl Split<'_> {
 }
 
 pub(crate) fn split(text: &str) -> Result<Split<'_>, FrontMatterError> {
-    let mut lines = Lines { rest: text, next: 1 };
+    let mut lines = Lines {
+        rest: text,
+        next: 1,
+    };
     let opening = loop {
         match lines.take() {
             Some(line) if line.text.trim().is_empty() => {}
@@ -119,13 +139,20 @@ pub(crate) fn split(text: &str) -> Result<Split<'_>, FrontMatterError> {
     let (head_start, head_line) = (lines.rest, lines.next);
     loop {
         let before = lines.rest;
-        let Some(line) = lines.take() else { return Err(FrontMatterError::Unclosed) };
+        let Some(line) = lines.take() else {
+            return Err(FrontMatterError::Unclosed);
+        };
         if matches!(line.text.trim_end(), "---" | "...") {
             let head = &head_start[..head_start.len() - before.len()];
             if head.len() > MAX_HEAD_BYTES {
                 return Err(FrontMatterError::TooLarge { bytes: head.len() });
             }
-            return Ok(Split { head, head_line, body: lines.rest, body_line: lines.next });
+            return Ok(Split {
+                head,
+                head_line,
+                body: lines.rest,
+                body_line: lines.next,
+            });
         }
     }
 }
@@ -152,7 +179,9 @@ impl<'a> Lines<'a> {
         };
         self.rest = rest;
         self.next = self.next.saturating_add(1);
-        Some(Line { text: text.strip_suffix('\r').unwrap_or(text) })
+        Some(Line {
+            text: text.strip_suffix('\r').unwrap_or(text),
+        })
     }
 }
 
@@ -167,21 +196,45 @@ fn read_head(split: &Split<'_>) -> Result<(Map<String, Value>, Vec<Finding>), Fr
     };
     let line = split.head_line + first.line.saturating_sub(1);
     if first.kind == yaml::FaultKind::Exhausting {
-        return Err(FrontMatterError::Bomb { line, message: first.message });
+        return Err(FrontMatterError::Bomb {
+            line,
+            message: first.message,
+        });
     }
     let forgiven = |code, what: &str| {
-        Finding::warning(code, format!("the front matter is not valid YAML ({}); {what}", first.message))
-            .at(line)
-            .hint("put the value in double quotes")
+        Finding::warning(
+            code,
+            format!(
+                "the front matter is not valid YAML ({}); {what}",
+                first.message
+            ),
+        )
+        .at(line)
+        .hint("put the value in double quotes")
     };
     if let Some(repaired) = lines::quote_values(split.head)
         && let Ok(Value::Object(map)) = yaml::read(&repaired)
     {
-        return Ok((map, vec![forgiven("yaml-repaired", "values with a bare colon were read as text")]));
+        return Ok((
+            map,
+            vec![forgiven(
+                "yaml-repaired",
+                "values with a bare colon were read as text",
+            )],
+        ));
     }
     match lines::read(split.head) {
-        Some(map) => Ok((map, vec![forgiven("yaml-line-by-line", "only its single lines were read")])),
-        None => Err(FrontMatterError::Yaml { line, message: first.message }),
+        Some(map) => Ok((
+            map,
+            vec![forgiven(
+                "yaml-line-by-line",
+                "only its single lines were read",
+            )],
+        )),
+        None => Err(FrontMatterError::Yaml {
+            line,
+            message: first.message,
+        }),
     }
 }
 

@@ -26,7 +26,9 @@ pub fn parse_call(message: &str) -> Option<Call<'_>> {
     let rest = message.trim_start().strip_prefix('/')?;
     let (word, args) = split_word(rest);
     let typed_name = |prefix: &str| {
-        word.get(..prefix.len()).filter(|head| head.eq_ignore_ascii_case(prefix)).map(|_| &word[prefix.len()..])
+        word.get(..prefix.len())
+            .filter(|head| head.eq_ignore_ascii_case(prefix))
+            .map(|_| &word[prefix.len()..])
     };
     if word.eq_ignore_ascii_case("skill") {
         let (name, args) = split_word(args);
@@ -35,7 +37,10 @@ pub fn parse_call(message: &str) -> Option<Call<'_>> {
     if let Some(name) = typed_name("skill:").filter(|name| !name.is_empty()) {
         return Some(Call::Skill { name, args });
     }
-    (!word.is_empty()).then_some(Call::Command { command: word, args })
+    (!word.is_empty()).then_some(Call::Command {
+        command: word,
+        args,
+    })
 }
 
 fn split_word(text: &str) -> (&str, &str) {
@@ -56,7 +61,9 @@ pub fn mentions(message: &str) -> Vec<&str> {
             continue;
         }
         let rest = &message[at + 1..];
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_')).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_'))
+            .unwrap_or(rest.len());
         let name = rest[..end].trim_end_matches(['-', '_']);
         let is_word = name.starts_with(char::is_alphabetic);
         if is_word && !found.contains(&name) && found.len() < MAX_MENTIONS {
@@ -97,7 +104,10 @@ pub struct Resource {
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     #[error("there is no skill `{name}`{}", nearest.as_ref().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default())]
-    Unknown { name: String, nearest: Option<String> },
+    Unknown {
+        name: String,
+        nearest: Option<String>,
+    },
     #[error("skill `{name}` is quarantined: {reason}; look at it with `chela skills trust {name}`")]
     Quarantined { name: String, reason: String },
     #[error("skill `{name}` is hidden: {reason}")]
@@ -112,10 +122,19 @@ pub enum LoadError {
 
 /// Reads a skill whose use is allowed. What is read is what was judged: a file that changed since
 /// the scan is refused.
-pub(crate) fn load(skill: &Skill, entry: Option<&SkillEntry>, host: &Host) -> Result<LoadedSkill, LoadError> {
-    let unreadable = |source| LoadError::Unreadable { path: skill.file.clone(), source };
+pub(crate) fn load(
+    skill: &Skill,
+    entry: Option<&SkillEntry>,
+    host: &Host,
+) -> Result<LoadedSkill, LoadError> {
+    let unreadable = |source| LoadError::Unreadable {
+        path: skill.file.clone(),
+        source,
+    };
     let content = tree::read_file(&skill.file, u64::MAX).map_err(unreadable)?;
-    let just_changed = || LoadError::JustChanged { name: skill.name.clone() };
+    let just_changed = || LoadError::JustChanged {
+        name: skill.name.clone(),
+    };
     if ContentHash::of(&content.bytes) != skill.version {
         return Err(just_changed());
     }
@@ -123,15 +142,23 @@ pub(crate) fn load(skill: &Skill, entry: Option<&SkillEntry>, host: &Host) -> Re
     let mut notes = Vec::new();
     let (clean, removed) = sanitize::content(text.body);
     if removed.total() > 0 {
-        notes.push(format!("{} invisible characters were removed", removed.total()));
+        notes.push(format!(
+            "{} invisible characters were removed",
+            removed.total()
+        ));
     }
     let folder = skill.folder.display().to_string();
-    let body = clean.trim().replace("{baseDir}", &sanitize::literal(&folder));
+    let body = clean
+        .trim()
+        .replace("{baseDir}", &sanitize::literal(&folder));
     let resources: Vec<Resource> = skill
         .files
         .iter()
         .filter(|file| file.kind != FileKind::Link && skill.folder.join(&file.path) != skill.file)
-        .map(|file| Resource { path: file.path.clone(), bytes: file.bytes })
+        .map(|file| Resource {
+            path: file.path.clone(),
+            bytes: file.bytes,
+        })
         .collect();
     let env = env_for_run(skill, entry, host, &mut notes);
     Ok(LoadedSkill {
@@ -160,11 +187,17 @@ fn wrap(skill: &Skill, body: &str, resources: &[Resource]) -> String {
         // The body may not end the frame it stands in.
         body.replace("</skill_content>", "&lt;/skill_content&gt;"),
     );
-    text.push_str(&format!("\nSkill folder: {}\n", escape(&sanitize::literal(&folder))));
+    text.push_str(&format!(
+        "\nSkill folder: {}\n",
+        escape(&sanitize::literal(&folder))
+    ));
     if !resources.is_empty() {
         text.push_str("<skill_resources>\n");
         for resource in resources.iter().take(MAX_LISTED) {
-            text.push_str(&format!("<file>{}</file>\n", escape(&sanitize::literal(&resource.path))));
+            text.push_str(&format!(
+                "<file>{}</file>\n",
+                escape(&sanitize::literal(&resource.path))
+            ));
         }
         if resources.len() > MAX_LISTED {
             text.push_str(&format!("<more>{}</more>\n", resources.len() - MAX_LISTED));
@@ -183,16 +216,25 @@ fn env_for_run(
     host: &Host,
     notes: &mut Vec<String>,
 ) -> Vec<(String, String)> {
-    let Some(entry) = entry else { return Vec::new() };
+    let Some(entry) = entry else {
+        return Vec::new();
+    };
     let mut env: Vec<(String, String)> = Vec::new();
-    let from_key = skill.front.gating.primary_env.as_ref().zip(entry.api_key.as_ref());
+    let from_key = skill
+        .front
+        .gating
+        .primary_env
+        .as_ref()
+        .zip(entry.api_key.as_ref());
     for (name, value) in entry.env.iter().chain(from_key) {
         let is_set = host.var(name).is_some() || env.iter().any(|(known, _)| known == name);
         if is_set || value.trim().is_empty() {
             continue;
         }
         if steers_programs(name) {
-            notes.push(format!("variable {name} was not set: it steers other programs"));
+            notes.push(format!(
+                "variable {name} was not set: it steers other programs"
+            ));
         } else {
             env.push((name.clone(), value.clone()));
         }
@@ -203,8 +245,22 @@ fn env_for_run(
 /// Variables that make programs load or run other code.
 fn steers_programs(name: &str) -> bool {
     const NAMES: [&str; 16] = [
-        "PATH", "HOME", "SHELL", "IFS", "ENV", "BASH_ENV", "PROMPT_COMMAND", "NODE_OPTIONS", "NODE_PATH",
-        "PYTHONPATH", "PYTHONSTARTUP", "PERL5LIB", "PERL5OPT", "RUBYOPT", "GIT_SSH_COMMAND", "JAVA_TOOL_OPTIONS",
+        "PATH",
+        "HOME",
+        "SHELL",
+        "IFS",
+        "ENV",
+        "BASH_ENV",
+        "PROMPT_COMMAND",
+        "NODE_OPTIONS",
+        "NODE_PATH",
+        "PYTHONPATH",
+        "PYTHONSTARTUP",
+        "PERL5LIB",
+        "PERL5OPT",
+        "RUBYOPT",
+        "GIT_SSH_COMMAND",
+        "JAVA_TOOL_OPTIONS",
     ];
     let upper = name.to_ascii_uppercase();
     let shaped = !name.is_empty()
@@ -212,7 +268,9 @@ fn steers_programs(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     !shaped
         || NAMES.contains(&upper.as_str())
-        || ["LD_", "DYLD_", "CHELA_"].iter().any(|prefix| upper.starts_with(prefix))
+        || ["LD_", "DYLD_", "CHELA_"]
+            .iter()
+            .any(|prefix| upper.starts_with(prefix))
 }
 
 #[cfg(test)]

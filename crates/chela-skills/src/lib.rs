@@ -38,15 +38,16 @@ mod xml;
 
 pub use agent_skills::{AgentSkill, AgentSkills, Presence};
 pub use author::{
-    AddError, AddRequest, AddSource, Added, Checked, FetchError, MoveError, NewError, NewSkill, Removed, accept, add,
-    check_folder, create, remove,
+    AddError, AddRequest, AddSource, Added, Checked, FetchError, MoveError, NewError, NewSkill,
+    Removed, accept, add, check_folder, create, remove,
 };
 pub use bundled::{BUNDLED, BundledSkill};
 pub use catalog::{Catalog, Entry, Shadowed};
 pub use eligibility::{Gate, Gates, Hidden, Platform, Programs, hidden};
 pub use finding::Finding;
 pub use front_matter::{
-    CommandDispatch, FrontMatter, FrontMatterError, Gating, Requires, SkillText, read as read_skill_text,
+    CommandDispatch, FrontMatter, FrontMatterError, Gating, Requires, SkillText,
+    read as read_skill_text,
 };
 pub use invoke::{Call, LoadError, LoadedSkill, Resource, mentions, parse_call};
 pub use library::{Library, Refreshed};
@@ -56,13 +57,15 @@ pub use rank::{DESCRIBED_PER_MESSAGE, RankIndex, Ranked};
 pub use ranking_bench::{Miss, QuerySet, RankingBench, RankingFigures};
 pub use scan::{RootReport, RootState, Scan, SkipReason, Skipped};
 pub use settings::{
-    LoadSettings, OnChange, PluginSkills, PluginState, Ranking, SkillEntry, SkillLimits, SkillsSettings, Watch,
+    LoadSettings, OnChange, PluginSkills, PluginState, Ranking, SkillEntry, SkillLimits,
+    SkillsSettings, Watch,
 };
 pub use skill::{FileKind, MAX_DESCRIPTION_CHARS, Skill, SkillFile};
 pub use source::{Places, Root, Source, Standing, roots};
 pub use trust::{
-    FileChange, FileChangeKind, FirstLook, LockEntry, LockError, ScanReport, ScanVerdict, SkillContents,
-    SkillScanner, TrustLock, TrustNotice, TrustState, TrustedBy, Trusting, changes, judge,
+    FileChange, FileChangeKind, FirstLook, LockEntry, LockError, ScanReport, ScanVerdict,
+    SkillContents, SkillScanner, TrustLock, TrustNotice, TrustState, TrustedBy, Trusting, changes,
+    judge,
 };
 pub use uses::{Use, Uses};
 pub use watch::{WatchError, Watching, watch};

@@ -80,7 +80,10 @@ impl Library {
         }
         let mut found_other = !same_lock;
         if !same_files {
-            let scan = Scan::run(&request(&self.host, &self.roots, &self.settings), Some(&self.scan));
+            let scan = Scan::run(
+                &request(&self.host, &self.roots, &self.settings),
+                Some(&self.scan),
+            );
             found_other |= scan.skills != self.scan.skills || scan.skipped != self.scan.skipped;
             self.scan = scan;
         }
@@ -113,7 +116,10 @@ impl Library {
     }
 
     /// Changes the lock, writes it and judges all skills anew.
-    pub fn change_lock<T>(&mut self, change: impl FnOnce(&mut TrustLock) -> T) -> Result<T, LockError> {
+    pub fn change_lock<T>(
+        &mut self,
+        change: impl FnOnce(&mut TrustLock) -> T,
+    ) -> Result<T, LockError> {
         let mut lock = self.lock.clone();
         let outcome = change(&mut lock);
         lock.save()?;
@@ -143,8 +149,17 @@ impl Library {
         self.for_agent_on(Platform::current(), config)
     }
 
-    pub(crate) fn for_agent_on(&mut self, platform: Platform, config: &dyn Fn(&str) -> bool) -> AgentSkills {
-        let gates = Gates { host: &self.host, settings: &self.settings, platform, config };
+    pub(crate) fn for_agent_on(
+        &mut self,
+        platform: Platform,
+        config: &dyn Fn(&str) -> bool,
+    ) -> AgentSkills {
+        let gates = Gates {
+            host: &self.host,
+            settings: &self.settings,
+            platform,
+            config,
+        };
         AgentSkills::new(&self.catalog, &gates, &mut self.programs, &self.uses)
     }
 }

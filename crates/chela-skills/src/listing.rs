@@ -72,12 +72,22 @@ pub(crate) const CLOSE: &str = "</available_skills>";
 /// The list of skills, as it stands in the stable zone.
 pub fn list(request: &ListingRequest<'_>) -> SkillListing {
     if request.skills.is_empty() {
-        return SkillListing { text: String::new(), report: ListingReport::default() };
+        return SkillListing {
+            text: String::new(),
+            report: ListingReport::default(),
+        };
     }
-    let items: Vec<Item<'_>> = request.skills.iter().map(|skill| Item::new(skill, request.host)).collect();
+    let items: Vec<Item<'_>> = request
+        .skills
+        .iter()
+        .map(|skill| Item::new(skill, request.host))
+        .collect();
     let plan = Plan::make(&items, request);
     let text = plan.render(&items);
-    SkillListing { report: plan.report(&items), text }
+    SkillListing {
+        report: plan.report(&items),
+        text,
+    }
 }
 
 /// The cost of one skill's full entry, for `skills why`.
@@ -106,7 +116,8 @@ impl<'a> Item<'a> {
         let description = escape(&skill.description).into_owned();
         let location = location(skill, host);
         let version = skill.version.short();
-        let tags = "<skill><name></name><location></location><version>sha256:</version></skill>\n".len();
+        let tags =
+            "<skill><name></name><location></location><version>sha256:</version></skill>\n".len();
         let description_tags = "<description></description>".len();
         let frame_chars = tags + description_tags + chars(&name) + chars(&location) + version.len();
         Self {
@@ -122,9 +133,22 @@ impl<'a> Item<'a> {
 
     /// The entry with its description cut to `cap` characters.
     pub(crate) fn write(&self, text: &mut String, cap: usize) {
-        let description = if self.description_chars <= cap { &self.description } else { self.cut(cap) };
-        let ellipsis = if description.len() < self.description.len() { "…" } else { "" };
-        let Self { name, location, version, .. } = self;
+        let description = if self.description_chars <= cap {
+            &self.description
+        } else {
+            self.cut(cap)
+        };
+        let ellipsis = if description.len() < self.description.len() {
+            "…"
+        } else {
+            ""
+        };
+        let Self {
+            name,
+            location,
+            version,
+            ..
+        } = self;
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
@@ -145,13 +169,24 @@ impl<'a> Item<'a> {
         let room = cap.saturating_sub(1);
         let end = match text.is_ascii() {
             true => room.min(text.len()),
-            false => text.char_indices().nth(room).map_or(text.len(), |(at, _)| at),
+            false => text
+                .char_indices()
+                .nth(room)
+                .map_or(text.len(), |(at, _)| at),
         };
         let head = &text[..end];
         let whole_word = text[end..].starts_with(' ');
-        let kept = if whole_word { head } else { head.rfind(' ').map_or("", |blank| &head[..blank]) };
+        let kept = if whole_word {
+            head
+        } else {
+            head.rfind(' ').map_or("", |blank| &head[..blank])
+        };
         let kept = kept.trim_end_matches([' ', ',', ';', ':', '.', '-']);
-        if kept.is_empty() { without_broken_escape(head) } else { kept }
+        if kept.is_empty() {
+            without_broken_escape(head)
+        } else {
+            kept
+        }
     }
 }
 
@@ -170,7 +205,11 @@ fn location(skill: &Skill, host: &Host) -> String {
 }
 
 fn chars(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.chars().count() }
+    if text.is_ascii() {
+        text.len()
+    } else {
+        text.chars().count()
+    }
 }
 
 #[cfg(test)]

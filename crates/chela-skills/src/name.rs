@@ -9,23 +9,39 @@ pub(crate) fn problems(name: &str, folder: &str) -> Vec<Finding> {
     let warn = |code, message: String| {
         let suggestion = suggested(name);
         let finding = Finding::warning(code, message);
-        if suggestion.is_empty() { finding } else { finding.hint(format!("write `{suggestion}`")) }
+        if suggestion.is_empty() {
+            finding
+        } else {
+            finding.hint(format!("write `{suggestion}`"))
+        }
     };
     let mut found = Vec::new();
     let chars = name.chars().count();
     if chars == 0 || chars > 64 {
-        found.push(warn("name-length", format!("the name has {chars} characters; 1 to 64 are allowed")));
+        found.push(warn(
+            "name-length",
+            format!("the name has {chars} characters; 1 to 64 are allowed"),
+        ));
     }
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if !name.chars().all(allowed) {
-        found.push(warn("name-characters", "the name may hold only a-z, 0-9 and `-`".to_owned()));
+        found.push(warn(
+            "name-characters",
+            "the name may hold only a-z, 0-9 and `-`".to_owned(),
+        ));
     } else if name.starts_with('-') || name.ends_with('-') || name.contains("--") {
-        found.push(warn("name-hyphens", "the name may not begin, end or double a hyphen".to_owned()));
+        found.push(warn(
+            "name-hyphens",
+            "the name may not begin, end or double a hyphen".to_owned(),
+        ));
     }
     if found.is_empty() && name != folder {
         found.push(
-            Finding::warning("name-mismatch", format!("the name `{name}` is not that of its folder, `{folder}`"))
-                .hint("give both the same name"),
+            Finding::warning(
+                "name-mismatch",
+                format!("the name `{name}` is not that of its folder, `{folder}`"),
+            )
+            .hint("give both the same name"),
         );
     }
     found
@@ -41,7 +57,13 @@ pub(crate) fn suggested(name: &str) -> String {
             _ => {}
         }
     }
-    plain.trim_matches('-').chars().take(64).collect::<String>().trim_end_matches('-').to_owned()
+    plain
+        .trim_matches('-')
+        .chars()
+        .take(64)
+        .collect::<String>()
+        .trim_end_matches('-')
+        .to_owned()
 }
 
 /// Whether a name keeps all the rules.
@@ -67,7 +89,10 @@ pub fn command_names<'a>(
         while !used.insert(command.clone()) {
             let suffix = format!("_{number}");
             let room = MAX_COMMAND_CHARS - suffix.len();
-            command = format!("{}{suffix}", base[..base.len().min(room)].trim_end_matches('_'));
+            command = format!(
+                "{}{suffix}",
+                base[..base.len().min(room)].trim_end_matches('_')
+            );
             number += 1;
         }
         commands.insert(command, name);
@@ -84,9 +109,17 @@ fn command_base(name: &str) -> String {
             _ => {}
         }
     }
-    let base: String = plain.trim_matches('_').chars().take(MAX_COMMAND_CHARS).collect();
+    let base: String = plain
+        .trim_matches('_')
+        .chars()
+        .take(MAX_COMMAND_CHARS)
+        .collect();
     let base = base.trim_end_matches('_');
-    if base.is_empty() { "skill".to_owned() } else { base.to_owned() }
+    if base.is_empty() {
+        "skill".to_owned()
+    } else {
+        base.to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -107,10 +140,18 @@ mod tests {
     #[test]
     fn commands_are_sanitized_and_numbered() {
         let commands = command_names(["pdf-tools", "PDF Tools", "天气", "new"], &["new"]);
-        let pairs: Vec<_> = commands.iter().map(|(command, name)| (command.as_str(), *name)).collect();
+        let pairs: Vec<_> = commands
+            .iter()
+            .map(|(command, name)| (command.as_str(), *name))
+            .collect();
         assert_eq!(
             pairs,
-            [("new_2", "new"), ("pdf_tools", "pdf-tools"), ("pdf_tools_2", "PDF Tools"), ("skill", "天气")]
+            [
+                ("new_2", "new"),
+                ("pdf_tools", "pdf-tools"),
+                ("pdf_tools_2", "PDF Tools"),
+                ("skill", "天气")
+            ]
         );
     }
 

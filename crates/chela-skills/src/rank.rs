@@ -63,8 +63,14 @@ impl RankIndex {
         let at = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
         let mut weights: HashMap<String, f32> = HashMap::new();
         let mut length = 0.0;
-        let headings = skill.headings.iter().map(|heading| (heading.as_str(), HEADING));
-        let fields = [(skill.name.as_str(), NAME), (skill.description.as_str(), DESCRIPTION)];
+        let headings = skill
+            .headings
+            .iter()
+            .map(|heading| (heading.as_str(), HEADING));
+        let fields = [
+            (skill.name.as_str(), NAME),
+            (skill.description.as_str(), DESCRIPTION),
+        ];
         for (text, weight) in fields.into_iter().chain(headings) {
             for term in terms(text) {
                 *weights.entry(term).or_default() += weight;
@@ -82,7 +88,9 @@ impl RankIndex {
     pub fn rank(&self, message: &str, uses: &Uses, now: u64) -> Vec<Ranked> {
         let mut scores: HashMap<u32, f64> = HashMap::new();
         for (term, weight) in self.query(message) {
-            let Some(postings) = self.postings.get(&term) else { continue };
+            let Some(postings) = self.postings.get(&term) else {
+                continue;
+            };
             let rarity = self.rarity(postings.len());
             for (at, strength) in postings {
                 let length = self.lengths[*at as usize] / self.average;
@@ -96,7 +104,10 @@ impl RankIndex {
             .map(|(at, score)| {
                 let at = at as usize;
                 let used = uses.weight(&self.names[at], now);
-                Ranked { at, score: score * (1.0 + USE * (1.0 + used).ln()) }
+                Ranked {
+                    at,
+                    score: score * (1.0 + USE * (1.0 + used).ln()),
+                }
             })
             .collect();
         ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.at.cmp(&b.at)));
@@ -108,10 +119,11 @@ impl RankIndex {
         /// Enough of a long message to know what it is about.
         const MAX_TERMS: usize = 200;
         let mut weights: Vec<(String, f32)> = Vec::new();
-        let mut raise = |term: &str, weight: f32| match weights.iter_mut().find(|(known, _)| known == term) {
-            Some((_, known)) => *known = known.max(weight),
-            None => weights.push((term.to_owned(), weight)),
-        };
+        let mut raise =
+            |term: &str, weight: f32| match weights.iter_mut().find(|(known, _)| known == term) {
+                Some((_, known)) => *known = known.max(weight),
+                None => weights.push((term.to_owned(), weight)),
+            };
         for term in terms(message).into_iter().take(MAX_TERMS) {
             let known = self.postings.contains_key(&term);
             raise(&term, 1.0);

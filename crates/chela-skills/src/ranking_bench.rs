@@ -70,17 +70,25 @@ impl RankingFigures {
 impl RankingBench {
     /// The skills and queries that come with Chela.
     pub fn built_in(set: QuerySet) -> Self {
-        let skills = rows(include_str!("../data/ranking/skills.txt")).map(|row| made_up(&row)).collect();
+        let skills = rows(include_str!("../data/ranking/skills.txt"))
+            .map(|row| made_up(&row))
+            .collect();
         let queries = match set {
             QuerySet::Dev => include_str!("../data/ranking/dev.txt"),
             QuerySet::HeldOut => include_str!("../data/ranking/held-out.txt"),
         };
-        Self { skills, queries: pairs(queries) }
+        Self {
+            skills,
+            queries: pairs(queries),
+        }
     }
 
     /// One's own skills, with queries from a file of `skill | query` lines.
     pub fn of(skills: Vec<Skill>, queries: &str) -> Self {
-        Self { skills, queries: pairs(queries) }
+        Self {
+            skills,
+            queries: pairs(queries),
+        }
     }
 
     pub fn run(&self, host: &Host) -> RankingFigures {
@@ -91,7 +99,12 @@ impl RankingBench {
             ..SkillLimits::default()
         };
         let uses = Uses::default();
-        let names = list(&ListingRequest { skills: &skills, limits: &limits, uses: &uses, host });
+        let names = list(&ListingRequest {
+            skills: &skills,
+            limits: &limits,
+            uses: &uses,
+            host,
+        });
         let index = RankIndex::new(skills.iter().copied());
         let mut entry_tokens: HashMap<usize, usize> = HashMap::new();
         let mut figures = RankingFigures {
@@ -105,7 +118,11 @@ impl RankingBench {
         };
         for (wanted, query) in &self.queries {
             let ranked = index.rank(query, &uses, host.unix_time());
-            let best: Vec<usize> = ranked.iter().take(DESCRIBED_PER_MESSAGE).map(|ranked| ranked.at).collect();
+            let best: Vec<usize> = ranked
+                .iter()
+                .take(DESCRIBED_PER_MESSAGE)
+                .map(|ranked| ranked.at)
+                .collect();
             let described: Vec<String> = best.iter().map(|at| skills[*at].name.clone()).collect();
             figures.first += usize::from(described.first() == Some(wanted));
             let cost = best.iter().map(|at| {
@@ -119,7 +136,11 @@ impl RankingBench {
             if described.contains(wanted) {
                 figures.found += 1;
             } else {
-                figures.misses.push(Miss { query: query.clone(), wanted: wanted.clone(), described });
+                figures.misses.push(Miss {
+                    query: query.clone(),
+                    wanted: wanted.clone(),
+                    described,
+                });
             }
         }
         figures
@@ -127,7 +148,9 @@ impl RankingBench {
 }
 
 fn rows(text: &str) -> impl Iterator<Item = Vec<&str>> {
-    let lines = text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
+    let lines = text
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.trim().is_empty());
     lines.map(|line| line.split('|').map(str::trim).collect())
 }
 
@@ -149,11 +172,17 @@ fn made_up(row: &[&str]) -> Skill {
         source: Source::Personal,
         level: 0,
         plugin: None,
-        front: FrontMatter { user_invocable: true, ..FrontMatter::default() },
+        front: FrontMatter {
+            user_invocable: true,
+            ..FrontMatter::default()
+        },
         version: ContentHash::of(cell(1)),
         tree: ContentHash::of(cell(1)),
         files: Vec::new(),
-        headings: cell(2).split(';').map(|heading| heading.trim().to_owned()).collect(),
+        headings: cell(2)
+            .split(';')
+            .map(|heading| heading.trim().to_owned())
+            .collect(),
         body_chars: 0,
         modified: 0,
         findings: Vec::new(),

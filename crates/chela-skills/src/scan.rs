@@ -41,13 +41,19 @@ pub enum SkipReason {
     FrontMatter(#[from] FrontMatterError),
     #[error("it has no description, so nobody could know when to use it; add `description:`")]
     NoDescription,
-    #[error("SKILL.md has {bytes} bytes, more than skills.limits.maxSkillFileBytes ({limit}); move parts of it into references/")]
+    #[error(
+        "SKILL.md has {bytes} bytes, more than skills.limits.maxSkillFileBytes ({limit}); move parts of it into references/"
+    )]
     TooLarge { bytes: u64, limit: u64 },
     #[error("SKILL.md links to {target}, outside its folder; put the file itself there")]
     FileOutside { target: String },
-    #[error("symlink-escape: it links to {target}, outside its root; add that folder to skills.load.allowSymlinkTargets if you trust it")]
+    #[error(
+        "symlink-escape: it links to {target}, outside its root; add that folder to skills.load.allowSymlinkTargets if you trust it"
+    )]
     LinkOutside { target: String },
-    #[error("its root holds more than {limit} skills (skills.limits.maxCandidatesPerRoot); raise the limit or move it to another root")]
+    #[error(
+        "its root holds more than {limit} skills (skills.limits.maxCandidatesPerRoot); raise the limit or move it to another root"
+    )]
     OverLimit { limit: usize },
     #[error("{0}")]
     Unreadable(String),
@@ -124,7 +130,11 @@ impl Scan {
             });
             candidates.append(&mut walked.candidates);
         }
-        for (candidate, reading) in candidates.iter().zip(read_all(&candidates, request.limits, before, now)) {
+        for (candidate, reading) in
+            candidates
+                .iter()
+                .zip(read_all(&candidates, request.limits, before, now))
+        {
             scan.take(candidate, reading);
         }
         scan
@@ -132,7 +142,8 @@ impl Scan {
 
     /// Whether the disk still is as it was scanned. Asks for stamps and reads nothing.
     pub fn is_current(&self) -> bool {
-        self.stamps.iter().all(Stamps::hold) && self.read.values().all(|reading| reading.stamps.hold())
+        self.stamps.iter().all(Stamps::hold)
+            && self.read.values().all(|reading| reading.stamps.hold())
     }
 
     fn take(&mut self, candidate: &Candidate<'_>, reading: candidate::Reading) {
@@ -151,7 +162,10 @@ impl Scan {
 }
 
 pub(crate) fn folder_name(folder: &Path) -> &str {
-    folder.file_name().and_then(|name| name.to_str()).unwrap_or("skill")
+    folder
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or("skill")
 }
 
 /// Reads the candidates, on several threads when there are many of them.
@@ -170,7 +184,9 @@ fn read_all(
             None => candidate.read(limits, now),
         }
     };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(4);
+    let threads = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(4);
     if candidates.len() < ALONE || threads < 2 {
         return candidates.iter().map(read_one).collect();
     }
@@ -179,7 +195,9 @@ fn read_all(
         let mut done = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(candidate) = candidates.get(at) else { return done };
+            let Some(candidate) = candidates.get(at) else {
+                return done;
+            };
             done.push((at, read_one(candidate)));
         }
     };

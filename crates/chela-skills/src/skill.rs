@@ -112,7 +112,10 @@ mod tests {
     #[test]
     fn long_lines_end_at_a_word() {
         assert_eq!(one_line("alpha beta gamma delta", 13), "alpha beta…");
-        assert_eq!(one_line(&"x".repeat(50), 10), format!("{}…", "x".repeat(10)));
+        assert_eq!(
+            one_line(&"x".repeat(50), 10),
+            format!("{}…", "x".repeat(10))
+        );
         assert_eq!(one_line("  a\t b ", 10), "a b");
     }
 }

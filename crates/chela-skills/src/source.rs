@@ -58,7 +58,10 @@ impl Source {
 
     /// The agent's own skills, which come first when room is short.
     pub fn is_workspace(&self) -> bool {
-        matches!(self, Self::Workspace | Self::WorkspaceAgents | Self::Explicit)
+        matches!(
+            self,
+            Self::Workspace | Self::WorkspaceAgents | Self::Explicit
+        )
     }
 }
 
@@ -115,19 +118,36 @@ pub(crate) fn managed_dir(state_dir: &Path) -> PathBuf {
 pub fn roots(host: &Host, places: &Places, settings: &SkillsSettings, bundled: &Path) -> Vec<Root> {
     let mut found: Vec<Root> = Vec::new();
     let mut add = |dir: PathBuf, source: Source, plugin: Option<PluginState>| {
-        found.push(Root { dir, source, level: 0, plugin });
+        found.push(Root {
+            dir,
+            source,
+            level: 0,
+            plugin,
+        });
     };
     for dir in &settings.load.extra_dirs {
         add(host.expand(dir), Source::Extra, None);
     }
     for plugin in &settings.plugins {
-        add(plugin.dir.clone(), Source::Plugin(plugin.plugin.clone()), Some(plugin.state));
+        add(
+            plugin.dir.clone(),
+            Source::Plugin(plugin.plugin.clone()),
+            Some(plugin.state),
+        );
     }
     add(bundled.to_owned(), Source::Bundled, None);
     add(quarantine_dir(&places.state_dir), Source::Downloaded, None);
     add(managed_dir(&places.state_dir), Source::Managed, None);
-    add(host.user_home.join(".pi/agent/skills"), Source::Personal, None);
-    add(host.user_home.join(".agents/skills"), Source::Personal, None);
+    add(
+        host.user_home.join(".pi/agent/skills"),
+        Source::Personal,
+        None,
+    );
+    add(
+        host.user_home.join(".agents/skills"),
+        Source::Personal,
+        None,
+    );
     for package in &settings.load.packages {
         if let Some(dir) = package_skills(host, places, package) {
             add(dir, Source::Package(package.clone()), None);
@@ -138,11 +158,21 @@ pub fn roots(host: &Host, places: &Places, settings: &SkillsSettings, bundled: &
             add(project.join(own), Source::Project, None);
         }
     }
-    add(places.workspace.join(".agents/skills"), Source::WorkspaceAgents, None);
+    add(
+        places.workspace.join(".agents/skills"),
+        Source::WorkspaceAgents,
+        None,
+    );
     add(places.workspace.join("skills"), Source::Workspace, None);
     for path in &settings.explicit {
-        let file = path.file_name().is_some_and(|name| name == crate::SKILL_FILE);
-        let dir = if file { path.parent().unwrap_or(path) } else { path };
+        let file = path
+            .file_name()
+            .is_some_and(|name| name == crate::SKILL_FILE);
+        let dir = if file {
+            path.parent().unwrap_or(path)
+        } else {
+            path
+        };
         add(dir.to_owned(), Source::Explicit, None);
     }
     distinct(found)
@@ -183,12 +213,20 @@ fn package_skills(host: &Host, places: &Places, package: &str) -> Option<PathBuf
         host.user_home.join(".pi/agent/npm/node_modules"),
         host.user_home.join("node_modules"),
     ];
-    let prefix = host.var("NPM_CONFIG_PREFIX").or_else(|| host.var("npm_config_prefix"));
+    let prefix = host
+        .var("NPM_CONFIG_PREFIX")
+        .or_else(|| host.var("npm_config_prefix"));
     folders.extend(prefix.map(|prefix| host.expand(prefix).join("lib/node_modules")));
     for bin in std::env::split_paths(host.var("PATH").unwrap_or_default()) {
         folders.extend(bin.parent().map(|prefix| prefix.join("lib/node_modules")));
     }
     // A package that is not installed still has a place, so that a report can name it.
-    let usual = folders.first().map(|folder| folder.join(name).join("skills"));
-    folders.iter().map(|folder| folder.join(name).join("skills")).find(|dir| dir.is_dir()).or(usual)
+    let usual = folders
+        .first()
+        .map(|folder| folder.join(name).join("skills"));
+    folders
+        .iter()
+        .map(|folder| folder.join(name).join("skills"))
+        .find(|dir| dir.is_dir())
+        .or(usual)
 }

@@ -31,7 +31,11 @@ impl Stamp {
         }
     }
 
-    #[allow(clippy::unnecessary_cast, clippy::useless_conversion, reason = "widths differ by platform")]
+    #[allow(
+        clippy::unnecessary_cast,
+        clippy::useless_conversion,
+        reason = "widths differ by platform"
+    )]
     fn of_stat(stat: &rustix::fs::Stat) -> Self {
         Self {
             inode: stat.st_ino as u64,
@@ -54,7 +58,9 @@ impl Stamp {
     /// tick in milliseconds, so a file written just before it was read is not to be trusted.
     fn is_fresh(&self, now: SystemTime) -> bool {
         const TICK: i128 = 30_000_000;
-        let now = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+        let now = now
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_nanos());
         self.changed + TICK >= i128::try_from(now).unwrap_or(i128::MAX)
     }
 }
@@ -71,13 +77,21 @@ pub(crate) struct Stamps {
 
 impl Stamps {
     pub(crate) fn new(dir: &Path) -> Self {
-        Self { dir: dir.to_owned(), paths: Vec::new(), fresh: false }
+        Self {
+            dir: dir.to_owned(),
+            paths: Vec::new(),
+            fresh: false,
+        }
     }
 
     /// Remembers a path below the folder; what lies elsewhere is not this folder's matter.
     pub(crate) fn note(&mut self, path: &Path, stamp: Stamp, now: SystemTime) {
-        let Ok(relative) = path.strip_prefix(&self.dir) else { return };
-        let Ok(relative) = CString::new(relative.as_os_str().as_bytes()) else { return };
+        let Ok(relative) = path.strip_prefix(&self.dir) else {
+            return;
+        };
+        let Ok(relative) = CString::new(relative.as_os_str().as_bytes()) else {
+            return;
+        };
         self.fresh |= stamp.is_fresh(now);
         self.paths.push((relative, stamp));
     }

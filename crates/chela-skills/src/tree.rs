@@ -16,7 +16,8 @@ use crate::stamp::{Stamp, Stamps};
 
 /// Folders that tools fill by themselves. They are no part of a skill; what `add` fetches may not
 /// hold them, so nothing foreign hides there.
-pub(crate) const GENERATED: [&str; 5] = [".git", "node_modules", "__pycache__", ".venv", ".DS_Store"];
+pub(crate) const GENERATED: [&str; 5] =
+    [".git", "node_modules", "__pycache__", ".venv", ".DS_Store"];
 
 const MAX_FILES: usize = 4_096;
 const MAX_DEPTH: usize = 10;
@@ -82,7 +83,11 @@ impl Listing {
             }
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(Self { path, stamp, entries })
+        Ok(Self {
+            path,
+            stamp,
+            entries,
+        })
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<&Entry> {
@@ -98,11 +103,23 @@ pub(crate) fn read(
     now: SystemTime,
 ) -> Result<Tree, TreeError> {
     let root = listing.path.clone();
-    let mut reading = Reading { root: &root, known, files: Vec::new(), findings: Vec::new(), stamps, now };
+    let mut reading = Reading {
+        root: &root,
+        known,
+        files: Vec::new(),
+        findings: Vec::new(),
+        stamps,
+        now,
+    };
     reading.folder(listing, 0)?;
     reading.files.sort_by(|a, b| a.path.cmp(&b.path));
     let hash = hash_of(&reading.files);
-    Ok(Tree { files: reading.files, hash, stamps: reading.stamps, findings: reading.findings })
+    Ok(Tree {
+        files: reading.files,
+        hash,
+        stamps: reading.stamps,
+        findings: reading.findings,
+    })
 }
 
 /// The hash of a skill: of the names, kinds and contents of all its files.
@@ -115,7 +132,12 @@ pub(crate) fn hash_of(files: &[SkillFile]) -> ContentHash {
             FileKind::Link => 'l',
         };
         // The length of the name keeps names with line breaks apart from further lines.
-        lines.push_str(&format!("{kind} {} {} {}\n", file.hash, file.path.len(), file.path));
+        lines.push_str(&format!(
+            "{kind} {} {} {}\n",
+            file.hash,
+            file.path.len(),
+            file.path
+        ));
     }
     ContentHash::of(lines)
 }
@@ -150,17 +172,22 @@ impl Reading<'_> {
             let path = listing.path.join(&entry.name);
             match entry.kind {
                 EntryKind::Dir if depth >= MAX_DEPTH => {
-                    let finding = Finding::warning("too-deep", "this folder lies too deep and was not read");
+                    let finding =
+                        Finding::warning("too-deep", "this folder lies too deep and was not read");
                     self.findings.push(finding.in_file(self.relative(&path)));
                 }
                 EntryKind::Dir => {
-                    let inner = Listing::read(path.clone()).map_err(|source| unreadable(&path, source))?;
+                    let inner =
+                        Listing::read(path.clone()).map_err(|source| unreadable(&path, source))?;
                     self.folder(&inner, depth + 1)?;
                 }
                 EntryKind::File => self.file(&path, depth)?,
                 EntryKind::Link => self.link(&path)?,
                 EntryKind::Special => {
-                    let finding = Finding::warning("special-file", "a pipe, socket or device does not belong in a skill");
+                    let finding = Finding::warning(
+                        "special-file",
+                        "a pipe, socket or device does not belong in a skill",
+                    );
                     self.findings.push(finding.in_file(self.relative(&path)));
                 }
             }
@@ -171,14 +198,28 @@ impl Reading<'_> {
     fn file(&mut self, path: &Path, depth: usize) -> Result<(), TreeError> {
         let relative = self.relative(path);
         let (stamp, mode, hash) = if depth == 0 && relative == self.known.name {
-            (self.known.stamp, self.known.mode, ContentHash::of(self.known.bytes))
+            (
+                self.known.stamp,
+                self.known.mode,
+                ContentHash::of(self.known.bytes),
+            )
         } else {
-            let content = read_file(path, MAX_FILE_BYTES).map_err(|source| unreadable(path, source))?;
+            let content =
+                read_file(path, MAX_FILE_BYTES).map_err(|source| unreadable(path, source))?;
             (content.stamp, content.mode, ContentHash::of(&content.bytes))
         };
         self.stamps.note(path, stamp, self.now);
-        let kind = if mode & 0o111 == 0 { FileKind::Plain } else { FileKind::Executable };
-        self.files.push(SkillFile { path: relative, bytes: stamp.bytes(), hash, kind });
+        let kind = if mode & 0o111 == 0 {
+            FileKind::Plain
+        } else {
+            FileKind::Executable
+        };
+        self.files.push(SkillFile {
+            path: relative,
+            bytes: stamp.bytes(),
+            hash,
+            kind,
+        });
         Ok(())
     }
 
@@ -192,20 +233,32 @@ impl Reading<'_> {
             .is_some_and(|(end, root)| end.starts_with(root));
         if !inside {
             let message = format!("links to {}, outside its folder", target.display());
-            self.findings.push(Finding::warning("link-outside", message).in_file(relative.clone()));
+            self.findings
+                .push(Finding::warning("link-outside", message).in_file(relative.clone()));
         }
         let hash = ContentHash::of(target.as_os_str().as_bytes());
-        self.files.push(SkillFile { path: relative, bytes: 0, hash, kind: FileKind::Link });
+        self.files.push(SkillFile {
+            path: relative,
+            bytes: 0,
+            hash,
+            kind: FileKind::Link,
+        });
         Ok(())
     }
 
     fn relative(&self, path: &Path) -> String {
-        path.strip_prefix(self.root).unwrap_or(path).display().to_string()
+        path.strip_prefix(self.root)
+            .unwrap_or(path)
+            .display()
+            .to_string()
     }
 }
 
 fn unreadable(path: &Path, source: io::Error) -> TreeError {
-    TreeError::Unreadable { path: path.to_owned(), source }
+    TreeError::Unreadable {
+        path: path.to_owned(),
+        source,
+    }
 }
 
 /// The bytes of a regular file with the stamp of the very version that was read.
@@ -218,20 +271,35 @@ pub(crate) struct Content {
 
 /// Reads a regular file of at most `limit` bytes; never waits for a pipe and follows no link.
 pub(crate) fn read_file(path: &Path, limit: u64) -> io::Result<Content> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits().cast_signed();
-    let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC)
+        .bits()
+        .cast_signed();
+    let mut file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(path)?;
     read_open(&mut file, limit)
 }
 
 fn read_open(file: &mut File, limit: u64) -> io::Result<Content> {
     let metadata = file.metadata()?;
     if !metadata.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "not a regular file",
+        ));
     }
     if metadata.len() > limit {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, metadata.len().to_string()));
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            metadata.len().to_string(),
+        ));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0) + 1);
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
-    Ok(Content { bytes, stamp: Stamp::of(&metadata), mode: metadata.mode() })
+    Ok(Content {
+        bytes,
+        stamp: Stamp::of(&metadata),
+        mode: metadata.mode(),
+    })
 }

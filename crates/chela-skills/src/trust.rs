@@ -10,7 +10,9 @@ mod scanner;
 
 use serde::Serialize;
 
-pub use lock::{FileChange, FileChangeKind, LockEntry, LockError, TrustLock, TrustNotice, TrustedBy, changes};
+pub use lock::{
+    FileChange, FileChangeKind, LockEntry, LockError, TrustLock, TrustNotice, TrustedBy, changes,
+};
 pub use scanner::{FirstLook, ScanReport, ScanVerdict, SkillContents, SkillScanner};
 
 use crate::bundled;
@@ -56,7 +58,10 @@ pub struct Trusting {
 
 impl Trusting {
     fn new(state: TrustState, reason: impl Into<String>) -> Self {
-        Self { state, reason: reason.into() }
+        Self {
+            state,
+            reason: reason.into(),
+        }
     }
 }
 
@@ -72,8 +77,12 @@ pub fn judge(skill: &Skill, lock: &TrustLock, on_change: OnChange) -> Trusting {
             Standing::BuiltIn if bundled::is_genuine(&skill.name, skill.tree) => {
                 Trusting::new(Trusted, "it is part of this build")
             }
-            Standing::BuiltIn => Trusting::new(Quarantined, "its files are not those of this build"),
-            Standing::Own => Trusting::new(New, "it is in a folder of yours and was not seen before"),
+            Standing::BuiltIn => {
+                Trusting::new(Quarantined, "its files are not those of this build")
+            }
+            Standing::Own => {
+                Trusting::new(New, "it is in a folder of yours and was not seen before")
+            }
             Standing::Foreign => Trusting::new(Quarantined, foreign_reason(&skill.source)),
         };
     };
@@ -94,9 +103,14 @@ pub fn judge(skill: &Skill, lock: &TrustLock, on_change: OnChange) -> Trusting {
         }
         (Standing::Own, OnChange::Quarantine) => Trusting::new(
             Quarantined,
-            format!("changed since it was trusted: {changed} (skills.trust.onChange is `quarantine`)"),
+            format!(
+                "changed since it was trusted: {changed} (skills.trust.onChange is `quarantine`)"
+            ),
         ),
-        _ => Trusting::new(Quarantined, format!("changed since you trusted it: {changed}")),
+        _ => Trusting::new(
+            Quarantined,
+            format!("changed since you trusted it: {changed}"),
+        ),
     }
 }
 

@@ -32,8 +32,13 @@ impl Uses {
     /// Reads the history of an installation; one that is missing or broken is empty.
     pub fn open(state_dir: &Path) -> Self {
         let path = state_dir.join("state").join("skill-uses.json");
-        let skills = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        Self { path: Some(path), skills: skills.unwrap_or_default() }
+        let skills = fs::read(&path)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        Self {
+            path: Some(path),
+            skills: skills.unwrap_or_default(),
+        }
     }
 
     pub fn get(&self, skill: &str) -> Option<Use> {
@@ -42,17 +47,28 @@ impl Uses {
 
     /// How much a skill is in use at a time: 0 for never, about 1 for one fresh use.
     pub fn weight(&self, skill: &str, now: u64) -> f64 {
-        self.skills.get(skill).map_or(0.0, |used| used.weight * fading(used.last, now))
+        self.skills
+            .get(skill)
+            .map_or(0.0, |used| used.weight * fading(used.last, now))
     }
 
     pub fn record(&mut self, skill: &str, now: u64) {
         let weight = self.weight(skill, now) + 1.0;
         let count = self.skills.get(skill).map_or(0, |used| used.count) + 1;
-        self.skills.insert(skill.to_owned(), Use { count, last: now, weight });
+        self.skills.insert(
+            skill.to_owned(),
+            Use {
+                count,
+                last: now,
+                weight,
+            },
+        );
     }
 
     pub fn save(&self) -> io::Result<()> {
-        let Some(path) = &self.path else { return Ok(()) };
+        let Some(path) = &self.path else {
+            return Ok(());
+        };
         disk::create_dir(path.parent().unwrap_or(path))?;
         disk::replace(path, &serde_json::to_vec_pretty(&self.skills)?)
     }

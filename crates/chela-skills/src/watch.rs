@@ -45,7 +45,10 @@ pub fn watch(
         let concerns = match &event {
             // When events were lost, only looking tells.
             Err(_) => true,
-            Ok(event) => !event.kind.is_access() && event.paths.iter().any(|path| concerns(path, &of_interest)),
+            Ok(event) => {
+                !event.kind.is_access()
+                    && event.paths.iter().any(|path| concerns(path, &of_interest))
+            }
         };
         if concerns {
             let _ = sender.send(Note::Changed);
@@ -61,7 +64,11 @@ pub fn watch(
         arm(&mut watcher, folder).map_err(failed(folder))?;
     }
     let thread = std::thread::spawn(move || tell(&inbox, debounce, on_change));
-    Ok(Watching { watcher: Some(watcher), stop: notes, thread: Some(thread) })
+    Ok(Watching {
+        watcher: Some(watcher),
+        stop: notes,
+        thread: Some(thread),
+    })
 }
 
 /// Watches a folder with all below it, or the nearest one above that exists, to see it made.
@@ -77,7 +84,9 @@ fn arm(watcher: &mut RecommendedWatcher, folder: &Path) -> Result<(), notify::Er
 
 /// Below one of the folders, or a step on the way to one.
 fn concerns(path: &Path, folders: &[PathBuf]) -> bool {
-    folders.iter().any(|folder| path.starts_with(folder) || folder.starts_with(path))
+    folders
+        .iter()
+        .any(|folder| path.starts_with(folder) || folder.starts_with(path))
 }
 
 fn tell(inbox: &mpsc::Receiver<Note>, debounce: Duration, mut on_change: impl FnMut()) {
@@ -114,3 +123,6 @@ impl Drop for Watching {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,7 +20,11 @@ pub enum MoveError {
     #[error("skill `{name}` changed while you looked at it; look again")]
     JustChanged { name: String },
     #[error("skill `{name}` is {place}, which `skills remove` does not touch; {instead}")]
-    NotOurs { name: String, place: String, instead: String },
+    NotOurs {
+        name: String,
+        place: String,
+        instead: String,
+    },
     #[error("cannot move {}: {source}", path.display())]
     Move { path: PathBuf, source: io::Error },
     #[error(transparent)]
@@ -30,12 +34,23 @@ pub enum MoveError {
 /// Trusts a skill in the very version that was looked at. A fetched one moves to the managed
 /// skills; what stood there under its name goes to the trash. Returns where the skill now lies.
 pub fn accept(library: &mut Library, skill: &Skill, host: &Host) -> Result<PathBuf, MoveError> {
-    let just_changed = || MoveError::JustChanged { name: skill.name.clone() };
+    let just_changed = || MoveError::JustChanged {
+        name: skill.name.clone(),
+    };
     library.refresh();
     let entries = library.catalog().entries().iter().map(|entry| &entry.skill);
-    let shadowed = library.catalog().shadowed.iter().map(|shadowed| &shadowed.skill);
-    let now = entries.chain(shadowed).find(|known| known.folder == skill.folder).cloned();
-    let now = now.filter(|known| known.tree == skill.tree).ok_or_else(just_changed)?;
+    let shadowed = library
+        .catalog()
+        .shadowed
+        .iter()
+        .map(|shadowed| &shadowed.skill);
+    let now = entries
+        .chain(shadowed)
+        .find(|known| known.folder == skill.folder)
+        .cloned();
+    let now = now
+        .filter(|known| known.tree == skill.tree)
+        .ok_or_else(just_changed)?;
     if now.source != Source::Downloaded {
         library.change_lock(|lock| lock.trust(&now, host))?;
         return Ok(now.folder.clone());
@@ -43,11 +58,17 @@ pub fn accept(library: &mut Library, skill: &Skill, host: &Host) -> Result<PathB
     let state_dir = library.places().state_dir.clone();
     let managed = managed_dir(&state_dir);
     let target = managed.join(folder_name(&now.folder));
-    disk::create_dir(&managed).map_err(|source| MoveError::Move { path: managed.clone(), source })?;
+    disk::create_dir(&managed).map_err(|source| MoveError::Move {
+        path: managed.clone(),
+        source,
+    })?;
     if fs::symlink_metadata(&target).is_ok() {
         trash(&target, &state_dir, host)?;
     }
-    fs::rename(&now.folder, &target).map_err(|source| MoveError::Move { path: now.folder.clone(), source })?;
+    fs::rename(&now.folder, &target).map_err(|source| MoveError::Move {
+        path: now.folder.clone(),
+        source,
+    })?;
     let mut moved = Skill::clone(&now);
     moved.folder.clone_from(&target);
     moved.file = target.join(now.file.file_name().unwrap_or_default());
@@ -77,21 +98,35 @@ pub fn remove(library: &mut Library, skill: &Skill, host: &Host) -> Result<Remov
     if !ours {
         let instead = match &skill.source {
             Source::Bundled => {
-                format!("switch it off: chela config set 'skills.entries[\"{}\"].enabled' false", skill.key())
+                format!(
+                    "switch it off: chela config set 'skills.entries[\"{}\"].enabled' false",
+                    skill.key()
+                )
             }
             _ => format!("delete {} yourself if it is yours", skill.folder.display()),
         };
         let place = format!("{} ({})", skill.source, skill.root.display());
-        return Err(MoveError::NotOurs { name: skill.name.clone(), place, instead });
+        return Err(MoveError::NotOurs {
+            name: skill.name.clone(),
+            place,
+            instead,
+        });
     }
     let trash = trash(&skill.folder, &library.places().state_dir.clone(), host)?;
     library.change_lock(|lock| lock.forget(&skill.folder))?;
     library.refresh();
-    Ok(Removed { name: skill.name.clone(), from: skill.folder.clone(), trash })
+    Ok(Removed {
+        name: skill.name.clone(),
+        from: skill.folder.clone(),
+        trash,
+    })
 }
 
 fn trash(folder: &Path, state_dir: &Path, host: &Host) -> Result<PathBuf, MoveError> {
-    let failed = |source| MoveError::Move { path: folder.to_owned(), source };
+    let failed = |source| MoveError::Move {
+        path: folder.to_owned(),
+        source,
+    };
     let trash = state_dir.join("trash").join("skills");
     disk::create_dir(&trash).map_err(failed)?;
     let mut target = trash.join(format!("{}-{}", folder_name(folder), host.unix_time()));

@@ -30,7 +30,10 @@ pub struct AddRequest<'a> {
 
 impl std::fmt::Debug for AddRequest<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AddRequest").field("source", &self.source).field("only", &self.only).finish_non_exhaustive()
+        f.debug_struct("AddRequest")
+            .field("source", &self.source)
+            .field("only", &self.only)
+            .finish_non_exhaustive()
     }
 }
 
@@ -53,7 +56,11 @@ pub enum AddError {
     #[error("there is no skill in {origin}: no folder with a SKILL.md")]
     Nothing { origin: String },
     #[error("there is no skill `{name}` in {origin}; it holds {}", known.join(", "))]
-    NotThere { name: String, origin: String, known: Vec<String> },
+    NotThere {
+        name: String,
+        origin: String,
+        known: Vec<String>,
+    },
     #[error("{} is no usable skill: {}", skipped.path.display(), skipped.reason)]
     Unusable { skipped: Box<Skipped> },
     #[error("cannot write {}: {source}", path.display())]
@@ -66,16 +73,25 @@ pub enum AddError {
 pub fn add(request: &AddRequest<'_>) -> Result<Vec<Added>, AddError> {
     let quarantine = quarantine_dir(request.state_dir);
     let staging = quarantine.join(format!(".incoming-{}", request.host.random_hex(6)));
-    let failed = |source| AddError::Write { path: staging.clone(), source };
+    let failed = |source| AddError::Write {
+        path: staging.clone(),
+        source,
+    };
     disk::create_dir(&staging.join("fetched")).map_err(failed)?;
     let outcome = stage_and_move(request, &quarantine, &staging);
     let _ = fs::remove_dir_all(&staging);
     outcome
 }
 
-fn stage_and_move(request: &AddRequest<'_>, quarantine: &Path, staging: &Path) -> Result<Vec<Added>, AddError> {
+fn stage_and_move(
+    request: &AddRequest<'_>,
+    quarantine: &Path,
+    staging: &Path,
+) -> Result<Vec<Added>, AddError> {
     let origin = request.source.origin();
-    let found_in = request.source.fetch(&staging.join("fetched"), request.host)?;
+    let found_in = request
+        .source
+        .fetch(&staging.join("fetched"), request.host)?;
     let skills = find(&found_in, request, &origin)?;
     let mut ready: Vec<(String, Added)> = Vec::new();
     let failed = |path: &Path| {
@@ -119,7 +135,9 @@ fn waiting(name: &str, origin: &str, host: &Host) -> LockEntry {
         files: BTreeMap::new(),
         since: host.unix_time(),
         by: TrustedBy::Owner,
-        quarantined: Some(format!("it was fetched from {origin} and you have not trusted it")),
+        quarantined: Some(format!(
+            "it was fetched from {origin} and you have not trusted it"
+        )),
         origin: Some(origin),
         told: None,
     }
@@ -127,7 +145,12 @@ fn waiting(name: &str, origin: &str, host: &Host) -> LockEntry {
 
 /// The skills below a fetched folder.
 fn find(folder: &Path, request: &AddRequest<'_>, origin: &str) -> Result<Vec<Skill>, AddError> {
-    let root = Root { dir: folder.to_owned(), source: Source::Downloaded, level: 0, plugin: None };
+    let root = Root {
+        dir: folder.to_owned(),
+        source: Source::Downloaded,
+        level: 0,
+        plugin: None,
+    };
     let scan = Scan::run(
         &ScanRequest {
             host: request.host,
@@ -138,17 +161,29 @@ fn find(folder: &Path, request: &AddRequest<'_>, origin: &str) -> Result<Vec<Ski
         None,
     );
     let known: Vec<String> = scan.skills.iter().map(|skill| skill.name.clone()).collect();
-    let mut skills: Vec<Skill> = scan.skills.iter().map(|skill| skill.as_ref().clone()).collect();
+    let mut skills: Vec<Skill> = scan
+        .skills
+        .iter()
+        .map(|skill| skill.as_ref().clone())
+        .collect();
     if let Some(only) = request.only {
         skills.retain(|skill| skill.name == only);
         if skills.is_empty() && !known.is_empty() {
-            return Err(AddError::NotThere { name: only.to_owned(), origin: origin.to_owned(), known });
+            return Err(AddError::NotThere {
+                name: only.to_owned(),
+                origin: origin.to_owned(),
+                known,
+            });
         }
     }
     if skills.is_empty() {
         return Err(match scan.skipped.into_iter().next() {
-            Some(skipped) => AddError::Unusable { skipped: Box::new(skipped) },
-            None => AddError::Nothing { origin: origin.to_owned() },
+            Some(skipped) => AddError::Unusable {
+                skipped: Box::new(skipped),
+            },
+            None => AddError::Nothing {
+                origin: origin.to_owned(),
+            },
         });
     }
     // A folder name can be taken once.
@@ -163,5 +198,9 @@ fn folder_for(skill: &Skill) -> String {
         return skill.name.clone();
     }
     let name = suggested(&skill.name);
-    if name.is_empty() { format!("skill-{}", skill.version.short()) } else { name }
+    if name.is_empty() {
+        format!("skill-{}", skill.version.short())
+    } else {
+        name
+    }
 }

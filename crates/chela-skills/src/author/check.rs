@@ -9,7 +9,9 @@ use serde_json::Value;
 
 use crate::body;
 use crate::finding::Finding;
-use crate::front_matter::{self, ADDED_KEYS, FrontMatter, GATING_KEYS, STANDARD_KEYS, SkillText, Split};
+use crate::front_matter::{
+    self, ADDED_KEYS, FrontMatter, GATING_KEYS, STANDARD_KEYS, SkillText, Split,
+};
 use crate::name;
 use crate::scan::folder_name;
 use crate::tree;
@@ -43,7 +45,10 @@ pub fn check_folder(folder: &Path) -> Checked {
         Ok(content) => content.bytes,
         Err(error) => {
             let finding = Finding::error("unreadable", format!("cannot be read: {error}"));
-            return Checked { name, findings: vec![finding] };
+            return Checked {
+                name,
+                findings: vec![finding],
+            };
         }
     };
     let parts = front_matter::decode(&bytes).and_then(front_matter::split);
@@ -51,18 +56,33 @@ pub fn check_folder(folder: &Path) -> Checked {
         Ok(parts) => parts,
         Err(error) => {
             let finding = Finding::error("front-matter", error.to_string());
-            return Checked { name, findings: vec![finding] };
+            return Checked {
+                name,
+                findings: vec![finding],
+            };
         }
     };
-    let mut check = Check { folder, split, findings: text.findings.clone() };
+    let mut check = Check {
+        folder,
+        split,
+        findings: text.findings.clone(),
+    };
     check.name(&text.front, &name);
     check.description(&text.front);
     check.other_fields(&text.front);
     check.body(&text, bytes.len());
     check.resources(&text);
     let mut findings = check.findings;
-    findings.sort_by(|a, b| b.severity.cmp(&a.severity).then(a.file.cmp(&b.file)).then(a.line.cmp(&b.line)));
-    Checked { name: text.front.name.unwrap_or(name), findings }
+    findings.sort_by(|a, b| {
+        b.severity
+            .cmp(&a.severity)
+            .then(a.file.cmp(&b.file))
+            .then(a.line.cmp(&b.line))
+    });
+    Checked {
+        name: text.front.name.unwrap_or(name),
+        findings,
+    }
 }
 
 struct Check<'a> {
@@ -80,7 +100,8 @@ impl Check<'_> {
     fn name(&mut self, front: &FrontMatter, folder: &str) {
         match &front.name {
             None => {
-                let finding = Finding::error("no-name", "has no name").hint(format!("add `name: {folder}`"));
+                let finding =
+                    Finding::error("no-name", "has no name").hint(format!("add `name: {folder}`"));
                 self.findings.push(finding.at(self.split.head_line));
             }
             Some(name) => {
@@ -93,32 +114,52 @@ impl Check<'_> {
 
     fn description(&mut self, front: &FrontMatter) {
         let Some(description) = &front.description else {
-            let finding = Finding::error("no-description", "has no description, so it is never listed");
+            let finding = Finding::error(
+                "no-description",
+                "has no description, so it is never listed",
+            );
             self.findings.push(finding.at(self.split.head_line));
             return;
         };
         let chars = description.chars().count();
         if chars > MAX_DESCRIPTION {
-            let message = format!("the description has {chars} characters; {MAX_DESCRIPTION} are allowed");
+            let message =
+                format!("the description has {chars} characters; {MAX_DESCRIPTION} are allowed");
             self.push(Finding::warning("long-description", message), "description");
         } else if chars < MIN_DESCRIPTION {
-            let finding = Finding::note("short-description", "the description hardly says what it does and when to use it");
+            let finding = Finding::note(
+                "short-description",
+                "the description hardly says what it does and when to use it",
+            );
             self.push(finding, "description");
         }
         if description.contains(['<', '>']) {
-            let finding = Finding::note("tags-in-description", "the description holds `<` or `>`, which cost more to list");
+            let finding = Finding::note(
+                "tags-in-description",
+                "the description holds `<` or `>`, which cost more to list",
+            );
             self.push(finding, "description");
         }
     }
 
     fn other_fields(&mut self, front: &FrontMatter) {
-        if front.compatibility.as_ref().is_some_and(|text| text.chars().count() > MAX_COMPATIBILITY) {
+        if front
+            .compatibility
+            .as_ref()
+            .is_some_and(|text| text.chars().count() > MAX_COMPATIBILITY)
+        {
             let message = format!("`compatibility` has more than {MAX_COMPATIBILITY} characters");
-            self.push(Finding::warning("long-compatibility", message), "compatibility");
+            self.push(
+                Finding::warning("long-compatibility", message),
+                "compatibility",
+            );
         }
         let standard = STANDARD_KEYS.iter().chain(&ADDED_KEYS).copied();
         for key in &front.unknown {
-            let mut finding = Finding::note("unknown-key", format!("`{key}` is no key of the format and is ignored"));
+            let mut finding = Finding::note(
+                "unknown-key",
+                format!("`{key}` is no key of the format and is ignored"),
+            );
             if let Some(near) = suggest::nearest(key, standard.clone()) {
                 finding = finding.hint(format!("did you mean `{near}`?"));
             }
@@ -127,8 +168,12 @@ impl Check<'_> {
         for (key, value) in &front.metadata {
             let ours = GATING_KEYS.contains(&key.as_str());
             if !ours && !matches!(value, Value::String(_)) {
-                let message = format!("`metadata.{key}` is not text; the format knows only text here");
-                self.push(Finding::note("metadata-shape", message).hint("put it in quotes"), "metadata");
+                let message =
+                    format!("`metadata.{key}` is not text; the format knows only text here");
+                self.push(
+                    Finding::note("metadata-shape", message).hint("put it in quotes"),
+                    "metadata",
+                );
             }
         }
     }
@@ -141,8 +186,11 @@ impl Check<'_> {
         let lines = text.body.lines().count();
         let tokens = tokens::count(text.body);
         if lines > MAX_BODY_LINES || tokens > MAX_BODY_TOKENS {
-            let message = format!("the body has {lines} lines and {tokens} tokens; {MAX_BODY_LINES} and {MAX_BODY_TOKENS} are a good bound");
-            let finding = Finding::warning("long-body", message).hint("move parts of it into references/");
+            let message = format!(
+                "the body has {lines} lines and {tokens} tokens; {MAX_BODY_LINES} and {MAX_BODY_TOKENS} are a good bound"
+            );
+            let finding =
+                Finding::warning("long-body", message).hint("move parts of it into references/");
             self.findings.push(finding.at(text.body_line));
         }
         let limit = crate::SkillLimits::default().max_skill_file_bytes;
@@ -153,10 +201,15 @@ impl Check<'_> {
         let (_, removed) = chela_core::sanitize::content(text.body);
         if removed.total() > 0 {
             let message = format!("holds {} invisible characters", removed.total());
-            let line = removed.first_lines.first().map(|line| text.body_line + line - 1);
-            self.findings.push(Finding::warning("hidden-characters", message).at(line));
+            let line = removed
+                .first_lines
+                .first()
+                .map(|line| text.body_line + line - 1);
+            self.findings
+                .push(Finding::warning("hidden-characters", message).at(line));
         }
-        self.findings.extend(body::read(text.body, text.body_line).outside);
+        self.findings
+            .extend(body::read(text.body, text.body_line).outside);
     }
 
     /// Links in the text that lead to no file.
@@ -171,13 +224,24 @@ impl Check<'_> {
             }
             for target in body::link_targets(line) {
                 let path = target.strip_prefix("{baseDir}/").unwrap_or(target);
-                if body::leaves_folder(path) || path.starts_with('#') || path.contains(['<', '{', '$', '*']) {
+                if body::leaves_folder(path)
+                    || path.starts_with('#')
+                    || path.contains(['<', '{', '$', '*'])
+                {
                     continue;
                 }
                 if fs::symlink_metadata(self.folder.join(path)).is_err() {
-                    let line = text.body_line.saturating_add(u32::try_from(at).unwrap_or(u32::MAX));
+                    let line = text
+                        .body_line
+                        .saturating_add(u32::try_from(at).unwrap_or(u32::MAX));
                     let shown = crate::skill::one_line(path, 80);
-                    self.findings.push(Finding::warning("missing-file", format!("links to `{shown}`, which is not there")).at(line));
+                    self.findings.push(
+                        Finding::warning(
+                            "missing-file",
+                            format!("links to `{shown}`, which is not there"),
+                        )
+                        .at(line),
+                    );
                 }
             }
         }

@@ -37,11 +37,17 @@ fn folder(from: &Path, to: &Path, relative: &Path, copied: &mut Copied) -> io::R
             continue;
         }
         match entry.kind {
-            _ if generated => copied.left_behind.push(format!("{} (generated)", path.display())),
+            _ if generated => copied
+                .left_behind
+                .push(format!("{} (generated)", path.display())),
             EntryKind::Dir => folder(from, to, &path, copied)?,
             EntryKind::File => file(from, to, &path, copied)?,
-            EntryKind::Link => copied.left_behind.push(format!("{} (a link)", path.display())),
-            EntryKind::Special => copied.left_behind.push(format!("{} (not a file)", path.display())),
+            EntryKind::Link => copied
+                .left_behind
+                .push(format!("{} (a link)", path.display())),
+            EntryKind::Special => copied
+                .left_behind
+                .push(format!("{} (not a file)", path.display())),
         }
     }
     Ok(())
@@ -56,6 +62,10 @@ fn file(from: &Path, to: &Path, path: &Path, copied: &mut Copied) -> io::Result<
     }
     let target = to.join(path);
     fs::write(&target, &content.bytes)?;
-    let mode = if content.mode & 0o111 == 0 { 0o644 } else { 0o755 };
+    let mode = if content.mode & 0o111 == 0 {
+        0o644
+    } else {
+        0o755
+    };
     fs::set_permissions(&target, fs::Permissions::from_mode(mode))
 }

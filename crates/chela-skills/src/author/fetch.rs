@@ -26,7 +26,9 @@ pub enum AddSource {
 /// Why nothing was fetched.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    #[error("`{given}` is no folder, no .tar or .tar.gz file and no git address; give one of these")]
+    #[error(
+        "`{given}` is no folder, no .tar or .tar.gz file and no git address; give one of these"
+    )]
     Unknown { given: String },
     #[error("`{given}` is an archive on the web; download it first, then add the file")]
     WebArchive { given: String },
@@ -34,7 +36,9 @@ pub enum FetchError {
     Git { url: String, message: String },
     #[error("git is not installed; install it, or add a folder or an archive")]
     NoGit,
-    #[error("the archive holds `{path}`, which would be written outside its folder; nothing was taken from it")]
+    #[error(
+        "the archive holds `{path}`, which would be written outside its folder; nothing was taken from it"
+    )]
     Escapes { path: String },
     #[error("the archive holds `{path}`, which is {what}; a skill has only files and folders")]
     NotAFile { path: String, what: &'static str },
@@ -53,32 +57,54 @@ impl AddSource {
             return Ok(Self::Folder(path));
         }
         if path.is_file() {
-            if path.file_name().is_some_and(|name| name == crate::SKILL_FILE) {
+            if path
+                .file_name()
+                .is_some_and(|name| name == crate::SKILL_FILE)
+            {
                 return Ok(Self::Folder(path.parent().unwrap_or(&path).to_owned()));
             }
             return Ok(Self::Tarball(path));
         }
         let (url, folder) = match given.split_once('#') {
-            Some((url, folder)) => (url, Some(folder.trim_matches('/').to_owned()).filter(|folder| !folder.is_empty())),
+            Some((url, folder)) => (
+                url,
+                Some(folder.trim_matches('/').to_owned()).filter(|folder| !folder.is_empty()),
+            ),
             None => (given, None),
         };
-        let archive = [".tar.gz", ".tgz", ".tar", ".zip"].iter().any(|end| url.ends_with(end));
+        let archive = [".tar.gz", ".tgz", ".tar", ".zip"]
+            .iter()
+            .any(|end| url.ends_with(end));
         if archive && url.contains("://") {
-            return Err(FetchError::WebArchive { given: given.to_owned() });
+            return Err(FetchError::WebArchive {
+                given: given.to_owned(),
+            });
         }
-        let known = ["https://", "ssh://", "file://"].iter().any(|scheme| url.starts_with(scheme));
-        let short = url.split_once('@').is_some_and(|(user, rest)| is_word(user) && rest.contains(':'));
+        let known = ["https://", "ssh://", "file://"]
+            .iter()
+            .any(|scheme| url.starts_with(scheme));
+        let short = url
+            .split_once('@')
+            .is_some_and(|(user, rest)| is_word(user) && rest.contains(':'));
         if !(known || short) || url.contains(char::is_whitespace) {
-            return Err(FetchError::Unknown { given: given.to_owned() });
+            return Err(FetchError::Unknown {
+                given: given.to_owned(),
+            });
         }
-        Ok(Self::Git { url: url.to_owned(), folder })
+        Ok(Self::Git {
+            url: url.to_owned(),
+            folder,
+        })
     }
 
     /// How the lock remembers it.
     pub fn origin(&self) -> String {
         match self {
             Self::Folder(path) | Self::Tarball(path) => path.display().to_string(),
-            Self::Git { url, folder: Some(folder) } => format!("{url}#{folder}"),
+            Self::Git {
+                url,
+                folder: Some(folder),
+            } => format!("{url}#{folder}"),
             Self::Git { url, folder: None } => url.clone(),
         }
     }
@@ -88,7 +114,10 @@ impl AddSource {
     pub(super) fn fetch(&self, into: &Path, host: &Host) -> Result<PathBuf, FetchError> {
         match self {
             Self::Folder(path) => {
-                let unreadable = |source| FetchError::Unreadable { path: path.clone(), source };
+                let unreadable = |source| FetchError::Unreadable {
+                    path: path.clone(),
+                    source,
+                };
                 copy::copy_tree(path, into).map_err(unreadable)?;
                 Ok(into.to_owned())
             }
@@ -99,7 +128,9 @@ impl AddSource {
             Self::Git { url, folder } => {
                 clone(url, into, host)?;
                 match folder {
-                    Some(folder) if !is_inside(Path::new(folder)) => Err(FetchError::Escapes { path: folder.clone() }),
+                    Some(folder) if !is_inside(Path::new(folder)) => Err(FetchError::Escapes {
+                        path: folder.clone(),
+                    }),
                     Some(folder) => Ok(into.join(folder)),
                     None => Ok(into.to_owned()),
                 }
@@ -109,22 +140,34 @@ impl AddSource {
 }
 
 fn is_word(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) && !text.starts_with('-')
+    !text.is_empty()
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+        && !text.starts_with('-')
 }
 
 /// Whether a relative path stays below where it starts.
 fn is_inside(path: &Path) -> bool {
-    path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+    path.components()
+        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 /// Unpacks a tar archive, refusing it as a whole when any entry is not an ordinary file inside.
 fn unpack(archive: &Path, into: &Path) -> Result<(), FetchError> {
-    let unreadable = |source| FetchError::Unreadable { path: archive.to_owned(), source };
+    let unreadable = |source| FetchError::Unreadable {
+        path: archive.to_owned(),
+        source,
+    };
     let mut file = File::open(archive).map_err(unreadable)?;
     let mut magic = [0; 2];
     let gzip = file.read_exact(&mut magic).is_ok() && magic == [0x1f, 0x8b];
     let file = File::open(archive).map_err(unreadable)?;
-    let reader: Box<dyn Read> = if gzip { Box::new(GzDecoder::new(file)) } else { Box::new(file) };
+    let reader: Box<dyn Read> = if gzip {
+        Box::new(GzDecoder::new(file))
+    } else {
+        Box::new(file)
+    };
     // Headers and padding count too: an archive of nothing but headers must end as well.
     let mut tar = tar::Archive::new(reader.take(MAX_BYTES * 2));
     let mut left = MAX_BYTES;
@@ -147,15 +190,30 @@ fn unpack(archive: &Path, into: &Path) -> Result<(), FetchError> {
             left = left.checked_sub(size).ok_or(FetchError::TooLarge)?;
             disk::create_dir(target.parent().unwrap_or(into)).map_err(unreadable)?;
             let mut bytes = Vec::new();
-            (&mut entry).take(size).read_to_end(&mut bytes).map_err(unreadable)?;
+            (&mut entry)
+                .take(size)
+                .read_to_end(&mut bytes)
+                .map_err(unreadable)?;
             fs::write(&target, bytes).map_err(unreadable)?;
             set_mode(&target, entry.header().mode().unwrap_or(0o644)).map_err(unreadable)?;
         } else if kind.is_symlink() {
-            return Err(FetchError::NotAFile { path: shown, what: "a link" });
+            return Err(FetchError::NotAFile {
+                path: shown,
+                what: "a link",
+            });
         } else if kind.is_hard_link() {
-            return Err(FetchError::NotAFile { path: shown, what: "a hard link" });
-        } else if !(kind.is_pax_global_extensions() || kind.is_pax_local_extensions() || kind.is_gnu_longname()) {
-            return Err(FetchError::NotAFile { path: shown, what: "a device or pipe" });
+            return Err(FetchError::NotAFile {
+                path: shown,
+                what: "a hard link",
+            });
+        } else if !(kind.is_pax_global_extensions()
+            || kind.is_pax_local_extensions()
+            || kind.is_gnu_longname())
+        {
+            return Err(FetchError::NotAFile {
+                path: shown,
+                what: "a device or pipe",
+            });
         }
     }
     Ok(())
@@ -170,20 +228,54 @@ fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
 /// Clones without asking questions, running hooks, making links or fetching other repositories.
 fn clone(url: &str, into: &Path, host: &Host) -> Result<(), FetchError> {
     let mut git = Command::new("git");
-    git.env_clear().envs(&host.env).env("GIT_TERMINAL_PROMPT", "0").env("GIT_ALLOW_PROTOCOL", "https:ssh:file");
-    git.args(["clone", "--quiet", "--depth", "1", "--single-branch", "--no-tags", "--no-recurse-submodules"]);
-    git.args(["--template=", "-c", "core.symlinks=false", "-c", "core.hooksPath=/dev/null"]);
-    git.args(["-c", "core.fsmonitor=false", "-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=30"]);
+    git.env_clear()
+        .envs(&host.env)
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_ALLOW_PROTOCOL", "https:ssh:file");
+    git.args([
+        "clone",
+        "--quiet",
+        "--depth",
+        "1",
+        "--single-branch",
+        "--no-tags",
+        "--no-recurse-submodules",
+    ]);
+    git.args([
+        "--template=",
+        "-c",
+        "core.symlinks=false",
+        "-c",
+        "core.hooksPath=/dev/null",
+    ]);
+    git.args([
+        "-c",
+        "core.fsmonitor=false",
+        "-c",
+        "http.lowSpeedLimit=1000",
+        "-c",
+        "http.lowSpeedTime=30",
+    ]);
     git.arg("--").arg(url).arg(into);
     git.stdin(Stdio::null());
     let output = git.output().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => FetchError::NoGit,
-        _ => FetchError::Git { url: url.to_owned(), message: error.to_string() },
+        _ => FetchError::Git {
+            url: url.to_owned(),
+            message: error.to_string(),
+        },
     })?;
     if output.status.success() {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no reason given");
-    Err(FetchError::Git { url: url.to_owned(), message: crate::skill::one_line(last, 200) })
+    let last = said
+        .lines()
+        .rev()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or("no reason given");
+    Err(FetchError::Git {
+        url: url.to_owned(),
+        message: crate::skill::one_line(last, 200),
+    })
 }

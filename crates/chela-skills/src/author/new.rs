@@ -17,7 +17,10 @@ pub struct NewSkill<'a> {
 /// Why a skill was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum NewError {
-    #[error("`{name}` cannot be the name of a skill{}; use a-z, 0-9 and single hyphens, at most 64 characters", suggestion(name))]
+    #[error(
+        "`{name}` cannot be the name of a skill{}; use a-z, 0-9 and single hyphens, at most 64 characters",
+        suggestion(name)
+    )]
     BadName { name: String },
     #[error("{} exists already; choose another name or remove it first", path.display())]
     Exists { path: PathBuf },
@@ -27,7 +30,11 @@ pub enum NewError {
 
 fn suggestion(name: &str) -> String {
     let better = suggested(name);
-    if better.is_empty() { String::new() } else { format!(", but `{better}` can") }
+    if better.is_empty() {
+        String::new()
+    } else {
+        format!(", but `{better}` can")
+    }
 }
 
 const TEMPLATE: &str = include_str!("template.md");
@@ -35,16 +42,24 @@ const TEMPLATE: &str = include_str!("template.md");
 /// Makes `<root>/<name>/SKILL.md` and returns its path.
 pub fn create(root: &Path, new: &NewSkill<'_>) -> Result<PathBuf, NewError> {
     if !is_valid_name(new.name) {
-        return Err(NewError::BadName { name: new.name.to_owned() });
+        return Err(NewError::BadName {
+            name: new.name.to_owned(),
+        });
     }
     let folder = root.join(new.name);
     if fs::symlink_metadata(&folder).is_ok() {
         return Err(NewError::Exists { path: folder });
     }
     let file = folder.join(crate::SKILL_FILE);
-    let failed = |source| NewError::Write { path: file.clone(), source };
+    let failed = |source| NewError::Write {
+        path: file.clone(),
+        source,
+    };
     let asked = "What it does, in one sentence. Use when the owner says \"…\" or needs ….";
-    let description = crate::skill::one_line(new.description.unwrap_or(asked), crate::MAX_DESCRIPTION_CHARS);
+    let description = crate::skill::one_line(
+        new.description.unwrap_or(asked),
+        crate::MAX_DESCRIPTION_CHARS,
+    );
     // A JSON string is a YAML string in double quotes, whatever the description holds.
     let description = serde_json::to_string(&description).map_err(|error| failed(error.into()))?;
     let text = TEMPLATE
@@ -60,5 +75,8 @@ pub fn create(root: &Path, new: &NewSkill<'_>) -> Result<PathBuf, NewError> {
 fn title(name: &str) -> String {
     let words = name.replace('-', " ");
     let mut chars = words.chars();
-    chars.next().map(|first| first.to_uppercase().collect::<String>() + chars.as_str()).unwrap_or_default()
+    chars
+        .next()
+        .map(|first| first.to_uppercase().collect::<String>() + chars.as_str())
+        .unwrap_or_default()
 }

@@ -3,7 +3,8 @@ use std::process::Command;
 
 use crate::fixture::{Home, names};
 use crate::{
-    AddRequest, AddSource, Added, FirstLook, NewSkill, ScanVerdict, TrustState, accept, add, check_folder, create, remove,
+    AddRequest, AddSource, Added, FirstLook, NewSkill, ScanVerdict, TrustState, accept, add,
+    check_folder, create, remove,
 };
 
 fn fetch(home: &Home, given: &str) -> Result<Vec<Added>, String> {
@@ -20,7 +21,8 @@ fn fetch(home: &Home, given: &str) -> Result<Vec<Added>, String> {
 
 /// Everything below the quarantine, to see that nothing half-done stays.
 fn quarantined(home: &Home) -> Vec<String> {
-    let entries = fs::read_dir(home.path(".chela/quarantine/skills")).map(|entries| entries.collect::<Vec<_>>());
+    let entries = fs::read_dir(home.path(".chela/quarantine/skills"))
+        .map(|entries| entries.collect::<Vec<_>>());
     let mut names: Vec<String> = entries
         .unwrap_or_default()
         .into_iter()
@@ -33,7 +35,14 @@ fn quarantined(home: &Home) -> Vec<String> {
 #[test]
 fn bundled_skills_and_the_template_pass_their_own_check() {
     let home = Home::new();
-    let file = create(&home.path("skills"), &NewSkill { name: "my-skill", description: None }).unwrap();
+    let file = create(
+        &home.path("skills"),
+        &NewSkill {
+            name: "my-skill",
+            description: None,
+        },
+    )
+    .unwrap();
     let mut folders = vec![file.parent().unwrap().to_owned()];
     for skill in crate::BUNDLED {
         home.write(&format!("bundled/{}/SKILL.md", skill.name), skill.text);
@@ -41,7 +50,12 @@ fn bundled_skills_and_the_template_pass_their_own_check() {
     }
     for folder in folders {
         let checked = check_folder(&folder);
-        assert!(checked.findings.is_empty(), "{}: {:#?}", folder.display(), checked.findings);
+        assert!(
+            checked.findings.is_empty(),
+            "{}: {:#?}",
+            folder.display(),
+            checked.findings
+        );
     }
 }
 
@@ -64,13 +78,46 @@ fn checks_name_file_line_and_way_out() {
 fn new_skills_need_good_names_and_free_places() {
     let home = Home::new();
     let root = home.path("skills");
-    let error = create(&root, &NewSkill { name: "My Skill", description: None }).unwrap_err().to_string();
+    let error = create(
+        &root,
+        &NewSkill {
+            name: "My Skill",
+            description: None,
+        },
+    )
+    .unwrap_err()
+    .to_string();
     assert!(error.contains("`my-skill` can"), "{error}");
-    assert!(create(&root, &NewSkill { name: "../up", description: None }).is_err());
+    assert!(
+        create(
+            &root,
+            &NewSkill {
+                name: "../up",
+                description: None
+            }
+        )
+        .is_err()
+    );
     let tricky = "quotes \" and: colons\n## heading";
-    create(&root, &NewSkill { name: "fine", description: Some(tricky) }).unwrap();
+    create(
+        &root,
+        &NewSkill {
+            name: "fine",
+            description: Some(tricky),
+        },
+    )
+    .unwrap();
     assert!(check_folder(&root.join("fine")).findings.is_empty());
-    assert!(create(&root, &NewSkill { name: "fine", description: None }).is_err());
+    assert!(
+        create(
+            &root,
+            &NewSkill {
+                name: "fine",
+                description: None
+            }
+        )
+        .is_err()
+    );
 }
 
 #[test]
@@ -92,10 +139,27 @@ fn a_folder_goes_into_quarantine_and_out_by_trust() {
 
     let place = accept(&mut library, &skill, &home.host).unwrap();
     assert_eq!(place, home.path(".chela/skills/nice"));
-    assert_eq!(library.catalog().get("nice").unwrap().trust.state, TrustState::Trusted);
-    assert!(library.for_agent(&|_| true).listing().text.contains("does things"));
+    assert_eq!(
+        library.catalog().get("nice").unwrap().trust.state,
+        TrustState::Trusted
+    );
+    assert!(
+        library
+            .for_agent(&|_| true)
+            .listing()
+            .text
+            .contains("does things")
+    );
     assert!(quarantined(&home).is_empty());
-    let files: Vec<_> = library.catalog().get("nice").unwrap().skill.files.iter().map(|file| file.path.clone()).collect();
+    let files: Vec<_> = library
+        .catalog()
+        .get("nice")
+        .unwrap()
+        .skill
+        .files
+        .iter()
+        .map(|file| file.path.clone())
+        .collect();
     assert_eq!(files, ["SKILL.md", "scripts/run.sh"]);
 
     let skill = library.catalog().get("nice").unwrap().skill.clone();
@@ -113,11 +177,28 @@ fn a_newer_download_replaces_only_when_trusted() {
     library.settle(&FirstLook).unwrap();
     fetch(&home, "~/download/nice").unwrap();
     library.refresh();
-    assert_eq!(library.catalog().get("nice").unwrap().skill.description, "the old one");
-    let waiting = library.catalog().shadowed_by_name("nice").next().unwrap().skill.clone();
+    assert_eq!(
+        library.catalog().get("nice").unwrap().skill.description,
+        "the old one"
+    );
+    let waiting = library
+        .catalog()
+        .shadowed_by_name("nice")
+        .next()
+        .unwrap()
+        .skill
+        .clone();
     accept(&mut library, &waiting, &home.host).unwrap();
-    assert_eq!(library.catalog().get("nice").unwrap().skill.description, "the new one");
-    assert_eq!(fs::read_dir(home.path(".chela/trash/skills")).unwrap().count(), 1);
+    assert_eq!(
+        library.catalog().get("nice").unwrap().skill.description,
+        "the new one"
+    );
+    assert_eq!(
+        fs::read_dir(home.path(".chela/trash/skills"))
+            .unwrap()
+            .count(),
+        1
+    );
 }
 
 #[test]
@@ -125,19 +206,30 @@ fn only_own_skills_are_removed() {
     let home = Home::new();
     let mut library = home.open();
     let skill = library.catalog().get("make-skill").unwrap().skill.clone();
-    let error = remove(&mut library, &skill, &home.host).unwrap_err().to_string();
-    assert!(error.contains("switch it off") && skill.file.exists(), "{error}");
+    let error = remove(&mut library, &skill, &home.host)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("switch it off") && skill.file.exists(),
+        "{error}"
+    );
 }
 
 /// A tar with one skill and one further entry, written byte by byte as an attacker would.
-fn tarball(home: &Home, name: &str, evil: impl FnOnce(&mut tar::Header) -> (String, Vec<u8>)) -> String {
+fn tarball(
+    home: &Home,
+    name: &str,
+    evil: impl FnOnce(&mut tar::Header) -> (String, Vec<u8>),
+) -> String {
     let mut builder = tar::Builder::new(Vec::new());
     let text = "---\nname: packed\ndescription: from an archive\n---\nBody\n";
     let mut header = tar::Header::new_gnu();
     header.set_size(text.len() as u64);
     header.set_mode(0o644);
     header.set_cksum();
-    builder.append_data(&mut header, "packed/SKILL.md", text.as_bytes()).unwrap();
+    builder
+        .append_data(&mut header, "packed/SKILL.md", text.as_bytes())
+        .unwrap();
     let mut header = tar::Header::new_gnu();
     header.set_mode(0o644);
     header.set_entry_type(tar::EntryType::Regular);
@@ -146,7 +238,9 @@ fn tarball(home: &Home, name: &str, evil: impl FnOnce(&mut tar::Header) -> (Stri
     header.set_size(content.len() as u64);
     header.set_cksum();
     builder.append(&header, content.as_slice()).unwrap();
-    home.write(name, builder.into_inner().unwrap()).display().to_string()
+    home.write(name, builder.into_inner().unwrap())
+        .display()
+        .to_string()
 }
 
 #[test]
@@ -157,13 +251,22 @@ fn archives_cannot_write_outside_and_leave_nothing_behind() {
         let error = fetch(&home, &archive).unwrap_err();
         assert!(error.contains("outside its folder"), "{error}");
     }
-    for kind in [tar::EntryType::Symlink, tar::EntryType::Link, tar::EntryType::Fifo, tar::EntryType::Char] {
+    for kind in [
+        tar::EntryType::Symlink,
+        tar::EntryType::Link,
+        tar::EntryType::Fifo,
+        tar::EntryType::Char,
+    ] {
         let archive = tarball(&home, "a.tar", |header| {
             header.set_entry_type(kind);
             header.set_link_name("/etc/passwd").unwrap();
             ("packed/link".to_owned(), Vec::new())
         });
-        assert!(fetch(&home, &archive).unwrap_err().contains("only files and folders"));
+        assert!(
+            fetch(&home, &archive)
+                .unwrap_err()
+                .contains("only files and folders")
+        );
     }
     assert!(quarantined(&home).is_empty());
     assert!(!home.path("evil").exists() && !home.path(".chela/evil").exists());
@@ -172,7 +275,9 @@ fn archives_cannot_write_outside_and_leave_nothing_behind() {
 #[test]
 fn plain_and_gzipped_archives_are_read() {
     let home = Home::new();
-    let archive = tarball(&home, "a.tar", |_| ("packed/more.md".to_owned(), b"x".to_vec()));
+    let archive = tarball(&home, "a.tar", |_| {
+        ("packed/more.md".to_owned(), b"x".to_vec())
+    });
     assert_eq!(fetch(&home, &archive).unwrap()[0].files, 2);
     let bytes = fs::read(&archive).unwrap();
     let mut zipped = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -187,8 +292,14 @@ fn plain_and_gzipped_archives_are_read() {
 #[test]
 fn a_bomb_is_refused_before_it_is_written() {
     let home = Home::new();
-    let archive = tarball(&home, "a.tar", |_| ("packed/big".to_owned(), vec![0; 65 * 1024 * 1024]));
-    assert!(fetch(&home, &archive).unwrap_err().contains("larger than a skill may be"));
+    let archive = tarball(&home, "a.tar", |_| {
+        ("packed/big".to_owned(), vec![0; 65 * 1024 * 1024])
+    });
+    assert!(
+        fetch(&home, &archive)
+            .unwrap_err()
+            .contains("larger than a skill may be")
+    );
     assert!(quarantined(&home).is_empty());
 }
 
@@ -205,19 +316,37 @@ fn a_git_repository_is_cloned_without_its_links_and_hooks() {
     let git = |args: &[&str]| {
         let output = Command::new("git")
             .current_dir(home.path("repo"))
-            .env("HOME", home.path("")).env("GIT_CONFIG_NOSYSTEM", "1")
-            .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"])
+            .env("HOME", home.path(""))
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .args([
+                "-c",
+                "user.name=t",
+                "-c",
+                "user.email=t@example.org",
+                "-c",
+                "init.defaultBranch=main",
+            ])
             .args(args)
             .output()
             .expect("git is needed for this test");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     };
     git(&["init", "-q"]);
     git(&["add", "."]);
     git(&["commit", "-qm", "skills"]);
     let url = format!("file://{}", home.path("repo").display());
     let added = fetch(&home, &url).unwrap();
-    assert_eq!(added.iter().map(|added| added.name.as_str()).collect::<Vec<_>>(), ["one", "two"]);
+    assert_eq!(
+        added
+            .iter()
+            .map(|added| added.name.as_str())
+            .collect::<Vec<_>>(),
+        ["one", "two"]
+    );
     assert!(!home.path(".chela/quarantine/skills/one/.git").exists());
     assert_eq!(fetch(&home, &format!("{url}#skills/two")).unwrap().len(), 1);
     assert!(fetch(&home, &format!("{url}#../..")).is_err());
@@ -229,7 +358,15 @@ fn a_git_repository_is_cloned_without_its_links_and_hooks() {
 #[test]
 fn addresses_that_run_commands_are_refused() {
     let home = Home::new();
-    for given in ["ext::sh -c evil", "--upload-pack=evil", "-x@y:z", "http://plain", "https://a b", "nowhere", "https://x/y.tar.gz"] {
+    for given in [
+        "ext::sh -c evil",
+        "--upload-pack=evil",
+        "-x@y:z",
+        "http://plain",
+        "https://a b",
+        "nowhere",
+        "https://x/y.tar.gz",
+    ] {
         assert!(AddSource::parse(given, &home.host).is_err(), "{given}");
     }
     assert!(AddSource::parse("https://example.org/a/b", &home.host).is_ok());

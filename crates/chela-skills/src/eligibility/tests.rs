@@ -8,14 +8,23 @@ use crate::{AgentSkills, PluginSkills, PluginState, Presence, SkillEntry};
 fn gated(home: &mut Home, gating: &str) -> AgentSkills {
     home.write(
         ".agents/skills/gated/SKILL.md",
-        format!("---\nname: gated\ndescription: needs things\nmetadata:\n  openclaw: {gating}\n---\n"),
+        format!(
+            "---\nname: gated\ndescription: needs things\nmetadata:\n  openclaw: {gating}\n---\n"
+        ),
     );
-    home.open_own().for_agent_on(Platform::Linux, &|path| path == "browser.enabled")
+    home.open_own()
+        .for_agent_on(Platform::Linux, &|path| path == "browser.enabled")
 }
 
 fn reasons(home: &mut Home, gating: &str) -> Vec<String> {
     let agent = gated(home, gating);
-    agent.get("gated").unwrap().hidden.iter().map(ToString::to_string).collect()
+    agent
+        .get("gated")
+        .unwrap()
+        .hidden
+        .iter()
+        .map(ToString::to_string)
+        .collect()
 }
 
 fn program(home: &mut Home, name: &str) {
@@ -58,7 +67,13 @@ fn requirements_are_met_by_path_environment_entry_and_config() {
 #[test]
 fn always_opens_every_gate_but_the_operating_system() {
     let home = &mut Home::new();
-    assert!(reasons(home, "{always: true, requires: {bins: [nope], env: [NOPE]}}").is_empty());
+    assert!(
+        reasons(
+            home,
+            "{always: true, requires: {bins: [nope], env: [NOPE]}}"
+        )
+        .is_empty()
+    );
     assert_eq!(reasons(home, "{always: true, os: [win32]}").len(), 1);
 }
 
@@ -66,13 +81,24 @@ fn always_opens_every_gate_but_the_operating_system() {
 fn allow_lists_and_switches_hide() {
     let home = &mut Home::new();
     home.settings.allowed = Some(Vec::new());
-    assert_eq!(reasons(home, "{}")[0], "this agent has no skills (its `skills` list is empty) (change agents.list[].skills)");
+    assert_eq!(
+        reasons(home, "{}")[0],
+        "this agent has no skills (its `skills` list is empty) (change agents.list[].skills)"
+    );
     home.settings.allowed = Some(vec!["other".to_owned()]);
     assert!(reasons(home, "{}")[0].contains("does not name it"));
     home.settings.allowed = Some(vec!["gated".to_owned()]);
     assert!(reasons(home, "{}").is_empty());
-    home.settings.entries.insert("gated".to_owned(), SkillEntry { enabled: Some(false), ..SkillEntry::default() });
-    assert!(reasons(home, "{}")[0].starts_with("it is switched off (chela config set 'skills.entries[\"gated\"].enabled' true"));
+    home.settings.entries.insert(
+        "gated".to_owned(),
+        SkillEntry {
+            enabled: Some(false),
+            ..SkillEntry::default()
+        },
+    );
+    assert!(reasons(home, "{}")[0].starts_with(
+        "it is switched off (chela config set 'skills.entries[\"gated\"].enabled' true"
+    ));
 }
 
 #[test]
@@ -80,9 +106,23 @@ fn the_skills_of_a_disabled_plugin_are_hidden() {
     let mut home = Home::new();
     home.skill("plugin/skills/extra", "from a plugin");
     let dir = home.path("plugin/skills");
-    for (state, presence) in [(PluginState::Disabled, Presence::Hidden), (PluginState::Enabled, Presence::Listed)] {
-        home.settings.plugins = vec![PluginSkills { plugin: "kit".to_owned(), dir: dir.clone(), state }];
-        assert_eq!(home.open().for_agent(&|_| false).get("extra").unwrap().presence(), presence);
+    for (state, presence) in [
+        (PluginState::Disabled, Presence::Hidden),
+        (PluginState::Enabled, Presence::Listed),
+    ] {
+        home.settings.plugins = vec![PluginSkills {
+            plugin: "kit".to_owned(),
+            dir: dir.clone(),
+            state,
+        }];
+        assert_eq!(
+            home.open()
+                .for_agent(&|_| false)
+                .get("extra")
+                .unwrap()
+                .presence(),
+            presence
+        );
     }
 }
 
@@ -93,7 +133,11 @@ fn programs_are_looked_up_again_when_a_folder_of_path_changes() {
     home.write("bin/not-executable", "");
     let mut programs = Programs::new(&home.host);
     assert!(programs.find("one").is_some());
-    assert!(programs.find("two").is_none() && programs.find("not-executable").is_none() && programs.find("../bin/one").is_none());
+    assert!(
+        programs.find("two").is_none()
+            && programs.find("not-executable").is_none()
+            && programs.find("../bin/one").is_none()
+    );
     program(&mut home, "two");
     programs.refresh();
     assert!(programs.find("two").is_some());
@@ -105,6 +149,11 @@ fn hidden_is_the_same_for_a_library_and_by_hand() {
     home.skill(".agents/skills/plain", "needs nothing");
     let library = home.open_own();
     let skill = &library.catalog().get("plain").unwrap().skill;
-    let gates = Gates { host: &home.host, settings: &home.settings, platform: Platform::Darwin, config: &|_| false };
+    let gates = Gates {
+        host: &home.host,
+        settings: &home.settings,
+        platform: Platform::Darwin,
+        config: &|_| false,
+    };
     assert!(hidden(skill, &gates, &mut Programs::new(&home.host)).is_empty());
 }

@@ -60,8 +60,14 @@ pub struct Requires {
 }
 
 /// Keys of the Agent Skills format.
-pub(crate) const STANDARD_KEYS: [&str; 6] =
-    ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
+pub(crate) const STANDARD_KEYS: [&str; 6] = [
+    "name",
+    "description",
+    "license",
+    "compatibility",
+    "metadata",
+    "allowed-tools",
+];
 /// Keys that other runtimes added and that are understood here.
 pub(crate) const ADDED_KEYS: [&str; 6] = [
     "homepage",
@@ -97,10 +103,17 @@ pub(super) fn read(
         license: fields.text(map.get("license"), "license"),
         compatibility: fields.text(map.get("compatibility"), "compatibility"),
         homepage: fields.text(map.get("homepage"), "homepage"),
-        allowed_tools: map.get("allowed-tools").and_then(|value| fields.tools(value)),
-        user_invocable: fields.flag(map.get("user-invocable"), "user-invocable").unwrap_or(true),
+        allowed_tools: map
+            .get("allowed-tools")
+            .and_then(|value| fields.tools(value)),
+        user_invocable: fields
+            .flag(map.get("user-invocable"), "user-invocable")
+            .unwrap_or(true),
         disable_model_invocation: fields
-            .flag(map.get("disable-model-invocation"), "disable-model-invocation")
+            .flag(
+                map.get("disable-model-invocation"),
+                "disable-model-invocation",
+            )
             .unwrap_or(hidden),
         dispatch: fields.dispatch(&map),
         gating,
@@ -129,9 +142,11 @@ impl Fields<'_, '_> {
             Value::Bool(flag) => flag.to_string(),
             Value::Null => return None,
             // `description: [a, b]` and the like: what was meant can still be read.
-            Value::Array(items) if items.iter().all(Value::is_string) => {
-                items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
-            }
+            Value::Array(items) if items.iter().all(Value::is_string) => items
+                .iter()
+                .filter_map(Value::as_str)
+                .collect::<Vec<_>>()
+                .join(", "),
             Value::Array(_) | Value::Object(_) => {
                 self.note(key, "is not text and was left out");
                 return None;
@@ -170,7 +185,11 @@ impl Fields<'_, '_> {
                 if items.iter().any(|item| !item.is_string()) {
                     self.note(key, "holds something that is not text; that was left out");
                 }
-                items.iter().filter_map(Value::as_str).filter_map(clean).collect()
+                items
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .filter_map(clean)
+                    .collect()
             }
             Some(_) => {
                 self.note(key, "is not a list of words and was left out");
@@ -237,13 +256,18 @@ impl Fields<'_, '_> {
             Some(Value::Object(map)) => map.clone(),
             Some(Value::Null) | None => Map::new(),
             Some(_) => {
-                self.note("metadata.requires", "is not a map of lists, so it gates nothing");
+                self.note(
+                    "metadata.requires",
+                    "is not a map of lists, so it gates nothing",
+                );
                 Map::new()
             }
         };
         let invocation = block.get("invocation").and_then(Value::as_object);
         Gating {
-            always: self.flag(block.get("always"), "metadata.always").unwrap_or(false),
+            always: self
+                .flag(block.get("always"), "metadata.always")
+                .unwrap_or(false),
             os: self.words(block.get("os"), "metadata.os"),
             requires: Requires {
                 bins: self.words(requires.get("bins"), "metadata.requires.bins"),
@@ -259,8 +283,9 @@ impl Fields<'_, '_> {
                 Some(Value::Null) | None => Vec::new(),
                 Some(other) => vec![other.clone()],
             },
-            allow_remote: invocation
-                .and_then(|map| self.flag(map.get("allowRemote"), "metadata.invocation.allowRemote")),
+            allow_remote: invocation.and_then(|map| {
+                self.flag(map.get("allowRemote"), "metadata.invocation.allowRemote")
+            }),
         }
     }
 
@@ -269,21 +294,31 @@ impl Fields<'_, '_> {
         let block = self.block(metadata);
         let invocation = block.get("invocation").and_then(Value::as_object);
         let flag = invocation.and_then(|map| map.get("disableModelInvocation"));
-        self.flag(flag, "metadata.invocation.disableModelInvocation").unwrap_or(false)
+        self.flag(flag, "metadata.invocation.disableModelInvocation")
+            .unwrap_or(false)
     }
 
     fn dispatch(&mut self, map: &Map<String, Value>) -> Option<CommandDispatch> {
         let kind = self.text(map.get("command-dispatch"), "command-dispatch")?;
         if !kind.eq_ignore_ascii_case("tool") {
-            self.note("command-dispatch", "knows only `tool`; the model answers instead");
+            self.note(
+                "command-dispatch",
+                "knows only `tool`; the model answers instead",
+            );
             return None;
         }
         let Some(tool) = self.text(map.get("command-tool"), "command-tool") else {
-            self.note("command-dispatch", "names no `command-tool`; the model answers instead");
+            self.note(
+                "command-dispatch",
+                "names no `command-tool`; the model answers instead",
+            );
             return None;
         };
         let arg_mode = self.text(map.get("command-arg-mode"), "command-arg-mode");
-        Some(CommandDispatch { tool, arg_mode: arg_mode.unwrap_or_else(|| "raw".to_owned()) })
+        Some(CommandDispatch {
+            tool,
+            arg_mode: arg_mode.unwrap_or_else(|| "raw".to_owned()),
+        })
     }
 }
 
@@ -293,5 +328,10 @@ fn embedded(text: &str) -> Option<Map<String, Value>> {
     if !text.starts_with('{') {
         return None;
     }
-    yaml::read(text).ok().and_then(|value| value.as_object().cloned())
+    let json5 = chela_config::text::parse(text, chela_config::FileId::default());
+    let value = json5
+        .root
+        .map(|root| root.to_json())
+        .or_else(|| yaml::read(text).ok());
+    value.and_then(|value| value.as_object().cloned())
 }

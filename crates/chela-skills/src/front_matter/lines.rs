@@ -25,7 +25,11 @@ pub(super) fn quote_values(head: &str) -> Option<String> {
             at += 1;
         }
         let escaped = value.replace('\\', "\\\\").replace('"', "\\\"");
-        quoted.push_str(&format!("{}{}: \"{escaped}\"\n", " ".repeat(pair.indent), pair.key));
+        quoted.push_str(&format!(
+            "{}{}: \"{escaped}\"\n",
+            " ".repeat(pair.indent),
+            pair.key
+        ));
         changed = true;
     }
     changed.then_some(quoted)
@@ -49,7 +53,9 @@ pub(super) fn read(head: &str) -> Option<Map<String, Value>> {
             map.insert(key.to_owned(), value);
         }
     }
-    map.get("description").is_some_and(|text| text.is_string()).then_some(map)
+    map.get("description")
+        .is_some_and(|text| text.is_string())
+        .then_some(map)
 }
 
 /// A value as it stands on its line; `None` when it goes on elsewhere.
@@ -83,20 +89,32 @@ impl<'a> Pair<'a> {
         let word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let is_key = !key.is_empty() && key.chars().all(word);
         let value = value.strip_prefix(' ')?.trim();
-        is_key.then_some(Self { indent: line.len() - content.len(), key, value })
+        is_key.then_some(Self {
+            indent: line.len() - content.len(),
+            key,
+            value,
+        })
     }
 }
 
 /// Whether YAML would not take this value as the one piece of text it is.
 fn trips(value: &str) -> bool {
-    let Some(first) = value.chars().next() else { return false };
+    let Some(first) = value.chars().next() else {
+        return false;
+    };
     let last = value.chars().next_back();
     match first {
         // A quote that is never closed is not repaired: nobody knows where it should have ended.
         '"' | '\'' => value[1..].contains(first) && !closes(&value[1..], first),
         '[' => last != Some(']'),
         '{' => last != Some('}'),
-        '|' | '>' => value.trim_start_matches(['|', '>', '-', '+']).trim_start().len() > 1,
+        '|' | '>' => {
+            value
+                .trim_start_matches(['|', '>', '-', '+'])
+                .trim_start()
+                .len()
+                > 1
+        }
         '@' | '`' | '%' | '&' | '*' | '!' | ',' | ']' | '}' => true,
         _ => value.contains(": ") || value.ends_with(':') || value.contains(" #"),
     }
@@ -104,9 +122,8 @@ fn trips(value: &str) -> bool {
 
 /// Whether a quoted value ends with its quote and holds no other.
 fn closes(rest: &str, quote: char) -> bool {
-    rest.strip_suffix(quote).is_some_and(|inner| {
-        !inner.replace("\\\"", "").replace("''", "").contains(quote)
-    })
+    rest.strip_suffix(quote)
+        .is_some_and(|inner| !inner.replace("\\\"", "").replace("''", "").contains(quote))
 }
 
 fn continues(line: &str, indent: usize) -> bool {

@@ -13,7 +13,10 @@ pub(super) fn read(head: &str) -> Option<Map<String, Value>> {
         return None;
     }
     let lines = Line::all(head)?;
-    let mut reader = Reader { lines: &lines, at: 0 };
+    let mut reader = Reader {
+        lines: &lines,
+        at: 0,
+    };
     let map = reader.map(0, 0)?;
     (reader.at == lines.len() && !map.is_empty()).then_some(map)
 }
@@ -37,7 +40,10 @@ impl<'a> Line<'a> {
             if text.is_empty() || text.starts_with('#') {
                 continue;
             }
-            lines.push(Self { indent: line.len() - text.len(), text: text.trim_end_matches(' ') });
+            lines.push(Self {
+                indent: line.len() - text.len(),
+                text: text.trim_end_matches(' '),
+            });
         }
         Some(lines)
     }
@@ -83,7 +89,9 @@ impl<'a> Reader<'a> {
 
     /// What stands below a `key:` with nothing after it.
     fn block(&mut self, indent: usize, depth: usize) -> Option<Value> {
-        let Some(next) = self.peek() else { return Some(Value::Null) };
+        let Some(next) = self.peek() else {
+            return Some(Value::Null);
+        };
         if next.text.starts_with("- ") && next.indent >= indent {
             return self.list(next.indent, indent);
         }
@@ -96,7 +104,11 @@ impl<'a> Reader<'a> {
     fn list(&mut self, indent: usize, parent: usize) -> Option<Value> {
         let mut items = Vec::new();
         while let Some(line) = self.peek() {
-            let Some(item) = line.text.strip_prefix("- ").filter(|_| line.indent == indent) else {
+            let Some(item) = line
+                .text
+                .strip_prefix("- ")
+                .filter(|_| line.indent == indent)
+            else {
                 // The list ends where its parent's map goes on, and nowhere else.
                 return (line.indent <= parent && line.text != "-").then_some(Value::Array(items));
             };
@@ -118,9 +130,9 @@ fn inline(value: &str) -> Option<Value> {
     match first {
         '"' | '\'' => quoted(value, first).map(Value::from),
         '[' => list(value),
-        '{' if !value.contains('\\') => {
-            serde_json::from_str::<Map<String, Value>>(value).ok().map(Value::Object)
-        }
+        '{' if !value.contains('\\') => serde_json::from_str::<Map<String, Value>>(value)
+            .ok()
+            .map(Value::Object),
         _ => scalar(value),
     }
 }
@@ -131,7 +143,10 @@ fn quoted(value: &str, quote: char) -> Option<&str> {
 }
 
 fn list(value: &str) -> Option<Value> {
-    let inner = value.strip_prefix('[')?.strip_suffix(']')?.trim_matches(' ');
+    let inner = value
+        .strip_prefix('[')?
+        .strip_suffix(']')?
+        .trim_matches(' ');
     if inner.is_empty() {
         return Some(Value::Array(Vec::new()));
     }
@@ -146,7 +161,11 @@ fn list(value: &str) -> Option<Value> {
             _ => scalar(item),
         }
     };
-    inner.split(',').map(item).collect::<Option<Vec<_>>>().map(Value::Array)
+    inner
+        .split(',')
+        .map(item)
+        .collect::<Option<Vec<_>>>()
+        .map(Value::Array)
 }
 
 /// Text without quotes, when there is no doubt that it is text.
@@ -164,7 +183,9 @@ fn scalar(value: &str) -> Option<Value> {
 
 /// Words to which some YAML gives a meaning: booleans, nothing, numbers that are none.
 fn looks_like_a_keyword(value: &str) -> bool {
-    const WORDS: [&str; 10] = ["true", "false", "yes", "no", "on", "off", "y", "n", "null", "nan"];
+    const WORDS: [&str; 10] = [
+        "true", "false", "yes", "no", "on", "off", "y", "n", "null", "nan",
+    ];
     value.len() <= 5 && WORDS.iter().any(|word| value.eq_ignore_ascii_case(word))
         || value.eq_ignore_ascii_case("inf")
         || value.eq_ignore_ascii_case("infinity")

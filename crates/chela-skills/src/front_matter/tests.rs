@@ -30,6 +30,7 @@ fn gating_is_read_from_every_dialect() {
         "description: d\nmetadata: '{\"openclaw\": {\"requires\": {\"bins\": [\"gh\"]}}}'",
         "description: d\nmetadata: |\n  {openclaw: {requires: {bins: ['gh'],},},}",
         "description: d\nmetadata:\n  openclaw: '{requires: {bins: [gh]}}'",
+        "description: d\nmetadata: |\n  {\n    // JSON5, with comments\n    openclaw: {requires: {bins: ['gh'],},},\n  }",
         "description: d\nmetadata:\n  chela: {requires: {bins: gh}}\n  openclaw: {requires: {bins: [other]}}",
     ] {
         let file = text(head);
@@ -55,14 +56,24 @@ fn odd_shapes_are_noted_and_never_fatal() {
     let file = text("name: [a]\ndescription: {a: b}");
     let read = read(file.as_bytes()).unwrap();
     assert_eq!(read.front.description, None);
-    assert!(read.findings.iter().any(|finding| finding.message.contains("`description` is not text")));
+    assert!(
+        read.findings
+            .iter()
+            .any(|finding| finding.message.contains("`description` is not text"))
+    );
 }
 
 #[test]
 fn a_bare_colon_is_repaired() {
     for (head, expected) in [
-        ("description: Use when: the owner asks", "Use when: the owner asks"),
-        ("description: Reads mail. Note: slow\n  and goes on: here", "Reads mail. Note: slow and goes on: here"),
+        (
+            "description: Use when: the owner asks",
+            "Use when: the owner asks",
+        ),
+        (
+            "description: Reads mail. Note: slow\n  and goes on: here",
+            "Reads mail. Note: slow and goes on: here",
+        ),
         ("description: [beta] does things", "[beta] does things"),
         ("description: `code` first", "`code` first"),
         ("description: \"A\" and \"B\"", "\"A\" and \"B\""),
@@ -72,7 +83,10 @@ fn a_bare_colon_is_repaired() {
         let file = text(&format!("name: x\n{head}"));
         let read = read(file.as_bytes()).unwrap();
         assert_eq!(read.front.description.as_deref(), Some(expected), "{head}");
-        assert!(!read.findings.is_empty(), "{head} is not valid and nobody says so");
+        assert!(
+            !read.findings.is_empty(),
+            "{head} is not valid and nobody says so"
+        );
     }
 }
 
@@ -85,31 +99,55 @@ fn what_is_no_yaml_is_read_by_its_lines_or_refused_with_one() {
 
     let broken = text("name: x\ndescription: \"never closed\nlicense: MIT");
     let error = read(broken.as_bytes()).unwrap_err();
-    assert!(matches!(error, FrontMatterError::Yaml { line: 3..=5, .. }), "{error}");
+    assert!(
+        matches!(error, FrontMatterError::Yaml { line: 3..=5, .. }),
+        "{error}"
+    );
 
     let prose = text("this is not a list of keys\nat all");
-    assert_eq!(read(prose.as_bytes()).unwrap_err(), FrontMatterError::NotAMap);
+    assert_eq!(
+        read(prose.as_bytes()).unwrap_err(),
+        FrontMatterError::NotAMap
+    );
 }
 
 #[test]
 fn missing_and_unclosed_heads_say_so() {
     assert_eq!(read(b"# Title\n").unwrap_err(), FrontMatterError::Missing);
     assert_eq!(read(b"").unwrap_err(), FrontMatterError::Missing);
-    assert_eq!(read(b"---\nname: x\n").unwrap_err(), FrontMatterError::Unclosed);
+    assert_eq!(
+        read(b"---\nname: x\n").unwrap_err(),
+        FrontMatterError::Unclosed
+    );
     let spaced = read(b"\xef\xbb\xbf\n\n---\r\nname: x\r\ndescription: d\r\n---\r\nBody").unwrap();
-    assert_eq!((spaced.front.name.as_deref(), spaced.body, spaced.body_line), (Some("x"), "Body", 7));
+    assert_eq!(
+        (spaced.front.name.as_deref(), spaced.body, spaced.body_line),
+        (Some("x"), "Body", 7)
+    );
     let empty = read(b"---\n---\nBody").unwrap_err();
     assert_eq!(empty, FrontMatterError::NotAMap);
 }
 
 #[test]
 fn wrong_encodings_are_named() {
-    let utf16: Vec<u8> = "---\nname: x".encode_utf16().flat_map(u16::to_le_bytes).collect();
-    assert_eq!(read(&[&[0xff, 0xfe][..], &utf16].concat()).unwrap_err(), FrontMatterError::Utf16);
+    let utf16: Vec<u8> = "---\nname: x"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    assert_eq!(
+        read(&[&[0xff, 0xfe][..], &utf16].concat()).unwrap_err(),
+        FrontMatterError::Utf16
+    );
     assert_eq!(read(&utf16).unwrap_err(), FrontMatterError::Utf16);
     let latin = b"---\nname: x\ndescription: caf\xe9\n---\n";
-    assert_eq!(read(latin).unwrap_err(), FrontMatterError::NotUtf8 { line: 3 });
-    assert_eq!(read(b"---\nname: x\0\n---\n").unwrap_err(), FrontMatterError::Nul { line: 2 });
+    assert_eq!(
+        read(latin).unwrap_err(),
+        FrontMatterError::NotUtf8 { line: 3 }
+    );
+    assert_eq!(
+        read(b"---\nname: x\0\n---\n").unwrap_err(),
+        FrontMatterError::Nul { line: 2 }
+    );
 }
 
 #[test]
@@ -117,27 +155,47 @@ fn bombs_are_refused_quickly() {
     let mut bomb = String::from("a: &a [x, x, x, x, x, x, x, x, x, x]\n");
     for (at, name) in ('b'..='z').enumerate() {
         let before = char::from(b'a' + u8::try_from(at).unwrap());
-        bomb.push_str(&format!("{name}: &{name} [{}]\n", vec![format!("*{before}"); 10].join(", ")));
+        bomb.push_str(&format!(
+            "{name}: &{name} [{}]\n",
+            vec![format!("*{before}"); 10].join(", ")
+        ));
     }
     let nested = format!("description: {}{}", "[".repeat(5_000), "]".repeat(5_000));
-    let deep: String = (0..2_000).map(|depth| format!("{}k:\n", " ".repeat(depth))).collect();
+    let deep: String = (0..2_000)
+        .map(|depth| format!("{}k:\n", " ".repeat(depth)))
+        .collect();
     for head in [bomb, nested, deep] {
         let file = text(&head);
         let started = std::time::Instant::now();
         let outcome = read(file.as_bytes());
         assert!(outcome.is_err() || outcome.unwrap().front.description.is_none());
-        assert!(started.elapsed() < std::time::Duration::from_secs(2), "took {:?}", started.elapsed());
+        assert!(
+            started.elapsed() < std::time::Duration::from_secs(2),
+            "took {:?}",
+            started.elapsed()
+        );
     }
-    let alias_bomb = text("description: d\na: &a [1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d]");
-    assert!(matches!(read(alias_bomb.as_bytes()).unwrap_err(), FrontMatterError::Bomb { .. }));
+    let alias_bomb = text(
+        "description: d\na: &a [1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d]",
+    );
+    assert!(matches!(
+        read(alias_bomb.as_bytes()).unwrap_err(),
+        FrontMatterError::Bomb { .. }
+    ));
 }
 
 #[test]
 fn huge_scalars_are_refused_or_cut() {
     let file = text(&format!("name: x\ndescription: {}", "long ".repeat(10_000)));
     assert!(read(file.as_bytes()).is_ok());
-    let file = text(&format!("name: x\ndescription: {}", "long ".repeat(100_000)));
-    assert!(matches!(read(file.as_bytes()).unwrap_err(), FrontMatterError::TooLarge { .. }));
+    let file = text(&format!(
+        "name: x\ndescription: {}",
+        "long ".repeat(100_000)
+    ));
+    assert!(matches!(
+        read(file.as_bytes()).unwrap_err(),
+        FrontMatterError::TooLarge { .. }
+    ));
 }
 
 #[test]
@@ -146,30 +204,116 @@ fn the_plain_reader_answers_for_ordinary_heads() {
                 nested:\n  deep:\n    - one\n    - \"two\"\n  empty:\nmeta: {\"a\": {\"b\": [1, 2]}}\nlast: 'x'\n";
     let map = plain::read(head).expect("plain enough");
     assert_eq!(serde_json::Value::Object(map), yaml::read(head).unwrap());
-    for declined in ["a: 1", "a: yes", "a: b: c", "a: >\n  x", "a: \"x\\n\"", "a: x\n  y", "a: &x y", "a: x # y", "a: ~", "? a", "a: x\na: y"] {
+    for declined in [
+        "a: 1",
+        "a: yes",
+        "a: b: c",
+        "a: >\n  x",
+        "a: \"x\\n\"",
+        "a: x\n  y",
+        "a: &x y",
+        "a: x # y",
+        "a: ~",
+        "? a",
+        "a: x\na: y",
+    ] {
         assert!(plain::read(declined).is_none(), "{declined}");
     }
 }
 
 /// Lines that look like a head, with everything that makes YAML hard thrown in.
 fn head() -> impl Strategy<Value = String> {
-    let key = prop::sample::select(vec!["name", "description", "os", "a-b", "x_1", "metadata", "on", "true", "1", "é"]);
+    let key = prop::sample::select(vec![
+        "name",
+        "description",
+        "os",
+        "a-b",
+        "x_1",
+        "metadata",
+        "on",
+        "true",
+        "1",
+        "é",
+    ]);
     let word = prop::sample::select(vec![
-        "text", "two words", "it's", "a: b", "a:", "#x", "x #y", "x#y", "[a, b]", "[a, \"b\"]", "[]", "[a,", "[a, b],", "{\"a\": 1}",
-        "{\"a\":{\"b\":\"c\"}}", "{a: b}", "{\"a\": 1, \"a\": 2}", "\"q\"", "'q'", "\"q", "\"a\" b", "true", "True", "yes", "null", "~", "1", "1.5",
-        "-", "- x", "|", ">-", "&a", "*a", "!t", "%x", "@x", "`x`", "é", "日本", "nan", "inf", "Infinity", "a,b", "x:y", "\"a\\n\"", "'it''s'", "",
-        "a  b", "http://x.y/z", "a]b", "- - x", "\"\"", "''", "y", "N", "a\u{a0}b", "0x1f", "e5", "[true, no]", "[1]", "[ a , b ]", "[a, , b]",
+        "text",
+        "two words",
+        "it's",
+        "a: b",
+        "a:",
+        "#x",
+        "x #y",
+        "x#y",
+        "[a, b]",
+        "[a, \"b\"]",
+        "[]",
+        "[a,",
+        "[a, b],",
+        "{\"a\": 1}",
+        "{\"a\":{\"b\":\"c\"}}",
+        "{a: b}",
+        "{\"a\": 1, \"a\": 2}",
+        "\"q\"",
+        "'q'",
+        "\"q",
+        "\"a\" b",
+        "true",
+        "True",
+        "yes",
+        "null",
+        "~",
+        "1",
+        "1.5",
+        "-",
+        "- x",
+        "|",
+        ">-",
+        "&a",
+        "*a",
+        "!t",
+        "%x",
+        "@x",
+        "`x`",
+        "é",
+        "日本",
+        "nan",
+        "inf",
+        "Infinity",
+        "a,b",
+        "x:y",
+        "\"a\\n\"",
+        "'it''s'",
+        "",
+        "a  b",
+        "http://x.y/z",
+        "a]b",
+        "- - x",
+        "\"\"",
+        "''",
+        "y",
+        "N",
+        "a\u{a0}b",
+        "0x1f",
+        "e5",
+        "[true, no]",
+        "[1]",
+        "[ a , b ]",
+        "[a, , b]",
     ]);
     let indent = prop::sample::select(vec!["", "", "", "  ", "  ", "    ", " "]);
-    let line = (indent, prop::sample::select(vec!["kv", "kv", "kv", "k", "item", "raw", "comment"]), key, word).prop_map(
-        |(indent, shape, key, word)| match shape {
+    let line = (
+        indent,
+        prop::sample::select(vec!["kv", "kv", "kv", "k", "item", "raw", "comment"]),
+        key,
+        word,
+    )
+        .prop_map(|(indent, shape, key, word)| match shape {
             "kv" => format!("{indent}{key}: {word}"),
             "k" => format!("{indent}{key}:"),
             "item" => format!("{indent}- {word}"),
             "comment" => format!("{indent}# {word}"),
             _ => format!("{indent}{word}"),
-        },
-    );
+        });
     prop::collection::vec(line, 0..8).prop_map(|lines| lines.join("\n"))
 }
 

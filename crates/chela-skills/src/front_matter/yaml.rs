@@ -44,12 +44,17 @@ pub(super) fn read(head: &str) -> Result<Value, Fault> {
 }
 
 fn fault(error: &serde_saphyr::Error) -> Fault {
-    let line = error.location().map_or(1, |location| u32::try_from(location.line()).unwrap_or(1));
+    let line = error
+        .location()
+        .map_or(1, |location| u32::try_from(location.line()).unwrap_or(1));
     let text = error.to_string();
     let first = text.lines().next().unwrap_or_default();
     let first = first.strip_prefix("error: ").unwrap_or(first);
     // The place is told by the caller, in lines of the whole file.
-    let message = match first.strip_prefix("line ").and_then(|rest| rest.split_once(": ")) {
+    let message = match first
+        .strip_prefix("line ")
+        .and_then(|rest| rest.split_once(": "))
+    {
         Some((_, message)) => message,
         None => first,
     };
@@ -59,11 +64,20 @@ fn fault(error: &serde_saphyr::Error) -> Fault {
     } else {
         FaultKind::Malformed
     };
-    Fault { line: line.max(1), message: shown(message), kind }
+    Fault {
+        line: line.max(1),
+        message: shown(message),
+        kind,
+    }
 }
 
 /// A parser's words, fit to be shown: one line, not endless.
 fn shown(message: &str) -> String {
     let clean = chela_core::sanitize::literal(message);
-    clean.chars().take(160).collect::<String>().trim_end_matches([',', ' ']).to_owned()
+    clean
+        .chars()
+        .take(160)
+        .collect::<String>()
+        .trim_end_matches([',', ' '])
+        .to_owned()
 }

@@ -5,10 +5,34 @@ use crate::{LoadError, SkillEntry, Uses};
 #[test]
 fn calls_are_read_as_typed() {
     let cases = [
-        ("/skill pdf merge a b", Some(Call::Skill { name: "pdf", args: "merge a b" })),
-        ("  /skill:pdf  merge", Some(Call::Skill { name: "pdf", args: "merge" })),
-        ("/SKILL pdf", Some(Call::Skill { name: "pdf", args: "" })),
-        ("/pdf_tools x", Some(Call::Command { command: "pdf_tools", args: "x" })),
+        (
+            "/skill pdf merge a b",
+            Some(Call::Skill {
+                name: "pdf",
+                args: "merge a b",
+            }),
+        ),
+        (
+            "  /skill:pdf  merge",
+            Some(Call::Skill {
+                name: "pdf",
+                args: "merge",
+            }),
+        ),
+        (
+            "/SKILL pdf",
+            Some(Call::Skill {
+                name: "pdf",
+                args: "",
+            }),
+        ),
+        (
+            "/pdf_tools x",
+            Some(Call::Command {
+                command: "pdf_tools",
+                args: "x",
+            }),
+        ),
         ("/skill", None),
         ("/", None),
         ("skill pdf", None),
@@ -20,7 +44,10 @@ fn calls_are_read_as_typed() {
 
 #[test]
 fn mentions_are_words_after_a_dollar() {
-    assert_eq!(mentions("use $pdf-tools and $mail, then $pdf-tools."), ["pdf-tools", "mail"]);
+    assert_eq!(
+        mentions("use $pdf-tools and $mail, then $pdf-tools."),
+        ["pdf-tools", "mail"]
+    );
     assert!(mentions(r"costs \$pdf, $5, a$b, $$x and $").is_empty());
     let many: String = (0..20).map(|at| format!("$skill{at} ")).collect();
     assert_eq!(mentions(&many).len(), 8);
@@ -40,7 +67,10 @@ fn a_loaded_skill_is_whole_framed_and_counted() {
     let mut uses = Uses::default();
     let loaded = agent.load("pdf", &mut uses).unwrap();
     let folder = home.path(".agents/skills/pdf").display().to_string();
-    let shown = loaded.content.replace(&folder, "FOLDER").replace(&loaded.version.short(), "VERSION");
+    let shown = loaded
+        .content
+        .replace(&folder, "FOLDER")
+        .replace(&loaded.version.short(), "VERSION");
     insta::assert_snapshot!(shown, @r#"
     <skill_content name="pdf" version="sha256:VERSION">
     Run FOLDER/scripts/x.py
@@ -53,7 +83,10 @@ fn a_loaded_skill_is_whole_framed_and_counted() {
     </skill_resources>
     </skill_content>
     "#);
-    assert_eq!(loaded.allowed_tools.as_deref(), Some(&["read".to_owned(), "exec".to_owned()][..]));
+    assert_eq!(
+        loaded.allowed_tools.as_deref(),
+        Some(&["read".to_owned(), "exec".to_owned()][..])
+    );
     assert_eq!(loaded.notes, ["2 invisible characters were removed"]);
     assert_eq!(uses.get("pdf").unwrap().count, 1);
 }
@@ -65,16 +98,36 @@ fn variables_are_set_for_the_run_only_when_unset_and_harmless() {
         ".agents/skills/api/SKILL.md",
         "---\nname: api\ndescription: d\nmetadata: {\"chela\": {\"primaryEnv\": \"API_KEY\"}}\n---\n",
     );
-    home.host.env.insert("TAKEN".to_owned(), "before".to_owned());
-    let env = [("TAKEN", "x"), ("OPEN", "y"), ("LD_PRELOAD", "evil.so"), ("PATH", "/evil"), ("A B", "z"), ("BLANK", " ")];
+    home.host
+        .env
+        .insert("TAKEN".to_owned(), "before".to_owned());
+    let env = [
+        ("TAKEN", "x"),
+        ("OPEN", "y"),
+        ("LD_PRELOAD", "evil.so"),
+        ("PATH", "/evil"),
+        ("A B", "z"),
+        ("BLANK", " "),
+    ];
     let entry = SkillEntry {
         api_key: Some("secret".to_owned()),
-        env: env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        env: env
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect(),
         ..SkillEntry::default()
     };
     home.settings.entries.insert("api".to_owned(), entry);
-    let loaded = home.open_own().for_agent(&|_| false).load("api", &mut Uses::default()).unwrap();
-    let pairs: Vec<_> = loaded.env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let loaded = home
+        .open_own()
+        .for_agent(&|_| false)
+        .load("api", &mut Uses::default())
+        .unwrap();
+    let pairs: Vec<_> = loaded
+        .env
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
     assert_eq!(pairs, [("OPEN", "y"), ("API_KEY", "secret")]);
     assert_eq!(loaded.notes.len(), 3);
 }
@@ -82,20 +135,42 @@ fn variables_are_set_for_the_run_only_when_unset_and_harmless() {
 #[test]
 fn what_may_not_be_called_says_why() {
     let mut home = Home::new();
-    home.write(".agents/skills/silent/SKILL.md", "---\nname: silent\ndescription: d\nuser-invocable: false\n---\n");
-    home.write(".agents/skills/on-call/SKILL.md", "---\nname: on-call\ndescription: d\ndisable-model-invocation: true\n---\n");
+    home.write(
+        ".agents/skills/silent/SKILL.md",
+        "---\nname: silent\ndescription: d\nuser-invocable: false\n---\n",
+    );
+    home.write(
+        ".agents/skills/on-call/SKILL.md",
+        "---\nname: on-call\ndescription: d\ndisable-model-invocation: true\n---\n",
+    );
     home.write(".agents/skills/needy/SKILL.md", "---\nname: needy\ndescription: d\nmetadata: {\"chela\": {\"requires\": {\"env\": [\"K\"]}}}\n---\n");
     let mut library = home.open_own();
     let agent = library.for_agent(&|_| false);
-    assert!(!agent.listing().text.contains("on-call"), "it is only called by name");
+    assert!(
+        !agent.listing().text.contains("on-call"),
+        "it is only called by name"
+    );
     let (called, args) = agent.resolve("/on_call now").unwrap().unwrap();
     assert_eq!((called.skill().name.as_str(), args), ("on-call", "now"));
     assert!(agent.resolve("/skill on-call").unwrap().is_ok());
-    assert!(matches!(agent.resolve("/skill silent").unwrap(), Err(LoadError::NotForPeople { .. })));
+    assert!(matches!(
+        agent.resolve("/skill silent").unwrap(),
+        Err(LoadError::NotForPeople { .. })
+    ));
     assert!(agent.resolve("/silent").is_none() && agent.resolve("/unknown").is_none());
-    assert!(matches!(agent.resolve("/skill needy").unwrap(), Err(LoadError::Hidden { .. })));
-    let error = agent.resolve("/skill onn-call").unwrap().unwrap_err().to_string();
-    assert_eq!(error, "there is no skill `onn-call`; did you mean `on-call`?");
+    assert!(matches!(
+        agent.resolve("/skill needy").unwrap(),
+        Err(LoadError::Hidden { .. })
+    ));
+    let error = agent
+        .resolve("/skill onn-call")
+        .unwrap()
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        error,
+        "there is no skill `onn-call`; did you mean `on-call`?"
+    );
 }
 
 #[test]
@@ -105,5 +180,8 @@ fn a_file_that_changed_since_it_was_judged_is_not_loaded() {
     let mut library = home.open_own();
     let agent = library.for_agent(&|_| false);
     home.skill(".agents/skills/one", "swapped");
-    assert!(matches!(agent.load("one", &mut Uses::default()), Err(LoadError::JustChanged { .. })));
+    assert!(matches!(
+        agent.load("one", &mut Uses::default()),
+        Err(LoadError::JustChanged { .. })
+    ));
 }

@@ -2,7 +2,9 @@
 
 use chela_core::{Host, tokens};
 
-use super::{CLOSE, Item, ListingReport, ListingRequest, OPEN, group_by_place, names, write_groups};
+use super::{
+    CLOSE, Item, ListingReport, ListingRequest, OPEN, group_by_place, names, write_groups,
+};
 use crate::skill::MAX_DESCRIPTION_CHARS;
 
 /// Shorter than this a description says nothing; better none.
@@ -61,25 +63,39 @@ impl<'a> Plan<'a> {
         if self.fits(items, budget) {
             return;
         }
-        self.cap = largest(SHORTEST_CAP, MAX_DESCRIPTION_CHARS * 2, |cap| self.with_cap(cap).fits(items, budget))
-            .unwrap_or(SHORTEST_CAP);
+        self.cap = largest(SHORTEST_CAP, MAX_DESCRIPTION_CHARS * 2, |cap| {
+            self.with_cap(cap).fits(items, budget)
+        })
+        .unwrap_or(SHORTEST_CAP);
         if self.fits(items, budget) {
             return;
         }
         // Names first, then as many short descriptions as there is room for.
-        let described: Vec<usize> =
-            order.iter().copied().filter(|at| self.fates[*at] == Fate::Described).collect();
-        let kept = largest(0, described.len(), |kept| self.with_described(&described, kept).fits(items, budget));
+        let described: Vec<usize> = order
+            .iter()
+            .copied()
+            .filter(|at| self.fates[*at] == Fate::Described)
+            .collect();
+        let kept = largest(0, described.len(), |kept| {
+            self.with_described(&described, kept).fits(items, budget)
+        });
         *self = self.with_described(&described, kept.unwrap_or(0));
         if kept.is_some() {
             return;
         }
-        let listed = largest(0, order.len(), |listed| self.with_listed(order, listed).fits(items, budget));
+        let listed = largest(0, order.len(), |listed| {
+            self.with_listed(order, listed).fits(items, budget)
+        });
         *self = self.with_listed(order, listed.unwrap_or(0));
     }
 
     fn with_cap(&self, cap: usize) -> Self {
-        Self { fates: self.fates.clone(), cap, frames: self.frames, host: self.host }
+        Self {
+            fates: self.fates.clone(),
+            cap,
+            frames: self.frames,
+            host: self.host,
+        }
     }
 
     /// Only the first `kept` of these stay described.
@@ -132,8 +148,14 @@ impl<'a> Plan<'a> {
                 item.write(&mut text, self.cap);
             }
         }
-        let named = items.iter().zip(&self.fates).filter(|(_, fate)| **fate == Fate::Named);
-        write_groups(&mut text, &group_by_place(named.map(|(item, _)| item.skill), self.host));
+        let named = items
+            .iter()
+            .zip(&self.fates)
+            .filter(|(_, fate)| **fate == Fate::Named);
+        write_groups(
+            &mut text,
+            &group_by_place(named.map(|(item, _)| item.skill), self.host),
+        );
         text.push_str(CLOSE);
         text
     }
@@ -161,7 +183,10 @@ impl<'a> Plan<'a> {
 /// what nothing else does.
 fn by_importance(items: &[Item<'_>], request: &ListingRequest<'_>) -> Vec<usize> {
     let now = request.host.unix_time();
-    let weights: Vec<f64> = items.iter().map(|item| request.uses.weight(&item.skill.name, now)).collect();
+    let weights: Vec<f64> = items
+        .iter()
+        .map(|item| request.uses.weight(&item.skill.name, now))
+        .collect();
     let mut order: Vec<usize> = (0..items.len()).collect();
     order.sort_by(|a, b| {
         let (x, y) = (items[*a].skill, items[*b].skill);

@@ -26,12 +26,17 @@ impl Group {
 }
 
 /// The groups of some skills, in the order the skills came in.
-pub(crate) fn group_by_place<'a>(skills: impl IntoIterator<Item = &'a Skill>, host: &Host) -> Vec<Group> {
+pub(crate) fn group_by_place<'a>(
+    skills: impl IntoIterator<Item = &'a Skill>,
+    host: &Host,
+) -> Vec<Group> {
     let mut groups: Vec<(Option<&Path>, Group)> = Vec::new();
     for skill in skills {
         let parent = shared_parent(skill);
         let name = escape(&skill.name).into_owned();
-        if let Some((_, group)) = parent.and_then(|parent| groups.iter_mut().find(|(known, _)| *known == Some(parent))) {
+        if let Some((_, group)) =
+            parent.and_then(|parent| groups.iter_mut().find(|(known, _)| *known == Some(parent)))
+        {
             group.names.push(name);
             continue;
         }
@@ -40,7 +45,13 @@ pub(crate) fn group_by_place<'a>(skills: impl IntoIterator<Item = &'a Skill>, ho
             None => host.compact(&skill.file),
         };
         let location = escape(&sanitize::literal(&location)).into_owned();
-        groups.push((parent, Group { location, names: vec![name] }));
+        groups.push((
+            parent,
+            Group {
+                location,
+                names: vec![name],
+            },
+        ));
     }
     groups.into_iter().map(|(_, group)| group).collect()
 }
@@ -48,15 +59,28 @@ pub(crate) fn group_by_place<'a>(skills: impl IntoIterator<Item = &'a Skill>, ho
 /// The folder a skill shares with others, if its own folder is called like it and its name can
 /// stand between blanks.
 fn shared_parent(skill: &Skill) -> Option<&Path> {
-    let folder_is_name = skill.folder.file_name().is_some_and(|folder| folder == skill.name.as_str());
-    let usual_file = skill.file.file_name().is_some_and(|file| file == crate::SKILL_FILE);
+    let folder_is_name = skill
+        .folder
+        .file_name()
+        .is_some_and(|folder| folder == skill.name.as_str());
+    let usual_file = skill
+        .file
+        .file_name()
+        .is_some_and(|file| file == crate::SKILL_FILE);
     let one_word = !skill.name.contains(char::is_whitespace);
-    (folder_is_name && usual_file && one_word).then(|| skill.folder.parent()).flatten()
+    (folder_is_name && usual_file && one_word)
+        .then(|| skill.folder.parent())
+        .flatten()
 }
 
 pub(crate) fn write_groups(text: &mut String, groups: &[Group]) {
     for group in groups {
-        let _ = writeln!(text, "<skills location=\"{}\">{}</skills>", group.location, group.names.join(" "));
+        let _ = writeln!(
+            text,
+            "<skills location=\"{}\">{}</skills>",
+            group.location,
+            group.names.join(" ")
+        );
     }
 }
 
@@ -65,12 +89,31 @@ pub(super) fn name_chars(item: &Item<'_>) -> usize {
     if shared_parent(item.skill).is_some() {
         super::chars(&item.name) + 1
     } else {
-        "<skills location=\"\"></skills>\n".len() + super::chars(&item.name) + super::chars(&item.location) + 1
+        "<skills location=\"\"></skills>\n".len()
+            + super::chars(&item.name)
+            + super::chars(&item.location)
+            + 1
     }
 }
 
 /// What the frames of all groups cost together.
 pub(super) fn frame_chars(items: &[Item<'_>], host: &Host) -> usize {
-    let groups = group_by_place(items.iter().map(|item| item.skill).filter(|skill| shared_parent(skill).is_some()), host);
-    groups.iter().map(|group| group.chars() - group.names.iter().map(|name| super::chars(name) + 1).sum::<usize>()).sum()
+    let groups = group_by_place(
+        items
+            .iter()
+            .map(|item| item.skill)
+            .filter(|skill| shared_parent(skill).is_some()),
+        host,
+    );
+    groups
+        .iter()
+        .map(|group| {
+            group.chars()
+                - group
+                    .names
+                    .iter()
+                    .map(|name| super::chars(name) + 1)
+                    .sum::<usize>()
+        })
+        .sum()
 }

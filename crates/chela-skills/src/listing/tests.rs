@@ -12,12 +12,20 @@ fn listing(library: &Library, home: &Home, limits: &SkillLimits, uses: &Uses) ->
         .map(|entry| entry.skill.as_ref())
         .filter(|skill| skill.source != Source::Bundled)
         .collect();
-    list(&ListingRequest { skills: &skills, limits, uses, host: &home.host })
+    list(&ListingRequest {
+        skills: &skills,
+        limits,
+        uses,
+        host: &home.host,
+    })
 }
 
 fn many(home: &Home, root: &str, count: usize, description: &str) {
     for at in 0..count {
-        home.skill(&format!("{root}/skill-{at:03}"), &format!("Number {at}. {description}"));
+        home.skill(
+            &format!("{root}/skill-{at:03}"),
+            &format!("Number {at}. {description}"),
+        );
     }
 }
 
@@ -26,7 +34,10 @@ fn the_full_list_is_escaped_compact_and_in_order() {
     let home = Home::new();
     home.skill(".agents/skills/beta", "Reads <b>mail</b> & \"more\"");
     home.skill(".agents/skills/alpha", "Plain");
-    home.write(".chela/workspace/skills/zeta/SKILL.md", "---\nname: zeta\ndescription: |\n  Own.\n  ## Safety\n---\n");
+    home.write(
+        ".chela/workspace/skills/zeta/SKILL.md",
+        "---\nname: zeta\ndescription: |\n  Own.\n  ## Safety\n---\n",
+    );
     let library = home.open();
     let listing = listing(&library, &home, &SkillLimits::default(), &Uses::default());
     insta::assert_snapshot!(listing.text);
@@ -36,7 +47,16 @@ fn the_full_list_is_escaped_compact_and_in_order() {
 #[test]
 fn nothing_to_list_is_nothing() {
     let home = Home::new();
-    assert_eq!(listing(&home.open(), &home, &SkillLimits::default(), &Uses::default()).text, "");
+    assert_eq!(
+        listing(
+            &home.open(),
+            &home,
+            &SkillLimits::default(),
+            &Uses::default()
+        )
+        .text,
+        ""
+    );
 }
 
 #[test]
@@ -45,14 +65,36 @@ fn over_budget_all_descriptions_share_one_cap_at_word_boundaries() {
     many(&home, ".agents/skills", 60, &"word and another ".repeat(30));
     let library = home.open();
     let listing = listing(&library, &home, &SkillLimits::default(), &Uses::default());
-    assert!(listing.text.chars().count() <= 18_000, "{}", listing.text.chars().count());
-    assert!(listing.text.chars().count() > 17_000, "the budget is used: {}", listing.text.chars().count());
+    assert!(
+        listing.text.chars().count() <= 18_000,
+        "{}",
+        listing.text.chars().count()
+    );
+    assert!(
+        listing.text.chars().count() > 17_000,
+        "the budget is used: {}",
+        listing.text.chars().count()
+    );
     let cap = listing.report.description_cap.unwrap();
     assert_eq!(listing.report.described.len(), 60);
-    for line in listing.text.lines().filter(|line| line.contains("<description>")) {
-        let description = line.split("<description>").nth(1).unwrap().split("</description>").next().unwrap();
+    for line in listing
+        .text
+        .lines()
+        .filter(|line| line.contains("<description>"))
+    {
+        let description = line
+            .split("<description>")
+            .nth(1)
+            .unwrap()
+            .split("</description>")
+            .next()
+            .unwrap();
         assert!(description.chars().count() <= cap && description.ends_with('…'));
-        let last = description.trim_end_matches('…').rsplit(' ').next().unwrap();
+        let last = description
+            .trim_end_matches('…')
+            .rsplit(' ')
+            .next()
+            .unwrap();
         assert!(["word", "and", "another"].contains(&last), "{last}");
     }
 }
@@ -60,17 +102,32 @@ fn over_budget_all_descriptions_share_one_cap_at_word_boundaries() {
 #[test]
 fn three_hundred_long_skills_keep_every_name() {
     let home = Home::new();
-    many(&home, ".chela/workspace/skills", 300, &"a long description of what this does and when it should be used ".repeat(12));
+    many(
+        &home,
+        ".chela/workspace/skills",
+        300,
+        &"a long description of what this does and when it should be used ".repeat(12),
+    );
     let library = home.open();
     let listing = listing(&library, &home, &SkillLimits::default(), &Uses::default());
     assert!(listing.text.chars().count() <= 18_000);
     assert!(listing.report.left_out.is_empty());
-    assert_eq!(listing.report.described.len() + listing.report.names_only.len(), 300);
+    assert_eq!(
+        listing.report.described.len() + listing.report.names_only.len(),
+        300
+    );
     assert!(!listing.report.described.is_empty());
     for at in 0..300 {
-        assert!(listing.text.contains(&format!("skill-{at:03}")), "skill-{at:03} is lost");
+        assert!(
+            listing.text.contains(&format!("skill-{at:03}")),
+            "skill-{at:03} is lost"
+        );
     }
-    assert!(listing.text.contains("<skills location=\"~/.chela/workspace/skills/{name}/SKILL.md\">"));
+    assert!(
+        listing
+            .text
+            .contains("<skills location=\"~/.chela/workspace/skills/{name}/SKILL.md\">")
+    );
 }
 
 #[test]
@@ -86,10 +143,17 @@ fn descriptions_go_to_workspace_skills_first_and_then_by_use() {
         uses.record("skill-119", 1_700_000_000);
     }
     let library = home.open();
-    let limits = SkillLimits { max_skills_prompt_chars: 4_000, ..SkillLimits::default() };
+    let limits = SkillLimits {
+        max_skills_prompt_chars: 4_000,
+        ..SkillLimits::default()
+    };
     let listing = listing(&library, &home, &limits, &uses);
     for name in ["zz-own", "zy-own", "skill-119"] {
-        assert!(listing.report.described.iter().any(|known| known == name), "{name}: {:?}", listing.report.described);
+        assert!(
+            listing.report.described.iter().any(|known| known == name),
+            "{name}: {:?}",
+            listing.report.described
+        );
     }
     assert!(listing.report.left_out.is_empty());
 }
@@ -102,12 +166,21 @@ fn names_are_left_out_last_and_least_used_first() {
     let mut uses = Uses::default();
     uses.record("skill-049", 1_700_000_000);
     let library = home.open();
-    let limits = SkillLimits { max_skills_prompt_chars: 400, ..SkillLimits::default() };
+    let limits = SkillLimits {
+        max_skills_prompt_chars: 400,
+        ..SkillLimits::default()
+    };
     let listing = listing(&library, &home, &limits, &uses);
-    assert!(listing.report.described.is_empty(), "no description while a name is missing");
+    assert!(
+        listing.report.described.is_empty(),
+        "no description while a name is missing"
+    );
     assert!(!listing.report.left_out.is_empty());
     for name in ["own", "skill-049"] {
-        assert!(listing.report.names_only.iter().any(|known| known == name), "{name}");
+        assert!(
+            listing.report.names_only.iter().any(|known| known == name),
+            "{name}"
+        );
     }
     assert!(listing.text.chars().count() <= 400);
 }
@@ -117,12 +190,30 @@ fn at_most_so_many_are_described_and_the_others_named() {
     let home = Home::new();
     many(&home, ".agents/skills", 20, "short");
     let library = home.open();
-    let limits = SkillLimits { max_skills_in_prompt: 5, ..SkillLimits::default() };
+    let limits = SkillLimits {
+        max_skills_in_prompt: 5,
+        ..SkillLimits::default()
+    };
     let by_count = listing(&library, &home, &limits, &Uses::default());
-    assert_eq!((by_count.report.described.len(), by_count.report.names_only.len()), (5, 15));
-    let limits = SkillLimits { max_skills_loaded_per_source: 3, ..SkillLimits::default() };
+    assert_eq!(
+        (
+            by_count.report.described.len(),
+            by_count.report.names_only.len()
+        ),
+        (5, 15)
+    );
+    let limits = SkillLimits {
+        max_skills_loaded_per_source: 3,
+        ..SkillLimits::default()
+    };
     let by_source = listing(&library, &home, &limits, &Uses::default());
-    assert_eq!((by_source.report.described.len(), by_source.report.names_only.len()), (3, 17));
+    assert_eq!(
+        (
+            by_source.report.described.len(),
+            by_source.report.names_only.len()
+        ),
+        (3, 17)
+    );
 }
 
 #[test]
@@ -130,7 +221,11 @@ fn a_budget_in_tokens_counts_instead() {
     let home = Home::new();
     many(&home, ".agents/skills", 40, &"word and another ".repeat(20));
     let library = home.open();
-    let limits = SkillLimits { max_skills_prompt_tokens: Some(2_000), max_skills_prompt_chars: 10, ..SkillLimits::default() };
+    let limits = SkillLimits {
+        max_skills_prompt_tokens: Some(2_000),
+        max_skills_prompt_chars: 10,
+        ..SkillLimits::default()
+    };
     let listing = listing(&library, &home, &limits, &Uses::default());
     let tokens = chela_core::tokens::count(&listing.text);
     assert!(tokens <= 2_000 && tokens > 1_500, "{tokens}");
@@ -139,13 +234,27 @@ fn a_budget_in_tokens_counts_instead() {
 #[test]
 fn names_that_do_not_fit_a_pattern_get_a_place_of_their_own() {
     let home = Home::new();
-    home.write(".agents/skills/folder/SKILL.md", "---\nname: Two Words\ndescription: d\n---\n");
+    home.write(
+        ".agents/skills/folder/SKILL.md",
+        "---\nname: Two Words\ndescription: d\n---\n",
+    );
     home.skill(".agents/skills/group/nested", "d");
     let library = home.open();
-    let limits = SkillLimits { max_skills_in_prompt: 0, ..SkillLimits::default() };
+    let limits = SkillLimits {
+        max_skills_in_prompt: 0,
+        ..SkillLimits::default()
+    };
     let text = listing(&library, &home, &limits, &Uses::default()).text;
-    assert!(text.contains("<skills location=\"~/.agents/skills/folder/SKILL.md\">Two Words</skills>"), "{text}");
-    assert!(text.contains("<skills location=\"~/.agents/skills/group/{name}/SKILL.md\">nested</skills>"), "{text}");
+    assert!(
+        text.contains("<skills location=\"~/.agents/skills/folder/SKILL.md\">Two Words</skills>"),
+        "{text}"
+    );
+    assert!(
+        text.contains(
+            "<skills location=\"~/.agents/skills/group/{name}/SKILL.md\">nested</skills>"
+        ),
+        "{text}"
+    );
 }
 
 #[test]
@@ -159,7 +268,10 @@ fn ranked_by_relevance_the_stable_list_does_not_depend_on_the_message() {
     let stable = agent.listing().text;
     assert!(stable.contains("pdf-tools") && !stable.contains("Merge"));
     let tail = agent.relevant("can you merge these two pdfs");
-    assert!(tail.starts_with("<relevant_skills>\n<skill><name>pdf-tools</name><description>Merge"), "{tail}");
+    assert!(
+        tail.starts_with("<relevant_skills>\n<skill><name>pdf-tools</name><description>Merge"),
+        "{tail}"
+    );
     assert_eq!(agent.relevant("zzz qqq"), "");
     assert_eq!(agent.listing().text, stable);
 }

@@ -69,7 +69,11 @@ fn humps(word: &str) -> Vec<&str> {
         before_lower = c.is_lowercase();
     }
     parts.push(&word[start..]);
-    if parts.len() < 2 || parts.iter().any(|part| part.len() < 3) { Vec::new() } else { parts }
+    if parts.len() < 2 || parts.iter().any(|part| part.len() < 3) {
+        Vec::new()
+    } else {
+        parts
+    }
 }
 
 /// Scripts written without blanks: pairs of characters stand for words.
@@ -93,7 +97,9 @@ pub(super) struct Kin;
 /// Each line of the table is a group of words of one meaning.
 static KIN: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
     let mut table: HashMap<String, Vec<String>> = HashMap::new();
-    let lines = include_str!("synonyms.txt").lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+    let lines = include_str!("synonyms.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty());
     for line in lines {
         let group: Vec<String> = line.split_whitespace().map(stem).collect();
         for word in &group {

@@ -63,23 +63,41 @@ impl Candidate<'_> {
         let mut stamps = Stamps::new(&self.listing.path);
         stamps.note(&self.listing.path, self.listing.stamp, now);
         match self.skill(limits, &mut stamps, now) {
-            Ok(skill) => Reading { outcome: Outcome::Skill(Arc::new(skill)), stamps },
-            Err(reason) => Reading { outcome: Outcome::Skipped(reason), stamps },
+            Ok(skill) => Reading {
+                outcome: Outcome::Skill(Arc::new(skill)),
+                stamps,
+            },
+            Err(reason) => Reading {
+                outcome: Outcome::Skipped(reason),
+                stamps,
+            },
         }
     }
 
-    fn skill(&self, limits: &SkillLimits, stamps: &mut Stamps, now: SystemTime) -> Result<Skill, SkipReason> {
+    fn skill(
+        &self,
+        limits: &SkillLimits,
+        stamps: &mut Stamps,
+        now: SystemTime,
+    ) -> Result<Skill, SkipReason> {
         let path = self.skill_file()?;
         let content = tree::read_file(&path, limits.max_skill_file_bytes).map_err(|error| {
             if error.kind() == io::ErrorKind::FileTooLarge {
                 let bytes = error.to_string().parse().unwrap_or(u64::MAX);
-                return SkipReason::TooLarge { bytes, limit: limits.max_skill_file_bytes };
+                return SkipReason::TooLarge {
+                    bytes,
+                    limit: limits.max_skill_file_bytes,
+                };
             }
             SkipReason::Unreadable(format!("cannot read {}: {error}", path.display()))
         })?;
         stamps.note(&path, content.stamp, now);
         let text = front_matter::read(&content.bytes)?;
-        let description = text.front.description.as_deref().ok_or(SkipReason::NoDescription)?;
+        let description = text
+            .front
+            .description
+            .as_deref()
+            .ok_or(SkipReason::NoDescription)?;
         let raw_chars = description.chars().count();
         let description = one_line(description, MAX_DESCRIPTION_CHARS);
         if description.is_empty() {
@@ -99,7 +117,9 @@ impl Candidate<'_> {
         if raw_chars > MAX_DESCRIPTION_CHARS {
             findings.push(Finding::warning(
                 "long-description",
-                format!("the description has {raw_chars} characters; {MAX_DESCRIPTION_CHARS} are listed"),
+                format!(
+                    "the description has {raw_chars} characters; {MAX_DESCRIPTION_CHARS} are listed"
+                ),
             ));
         }
         let body = body::read(text.body, text.body_line);
@@ -128,29 +148,45 @@ impl Candidate<'_> {
     /// Where SKILL.md really lies: in this folder, also when it is a link.
     fn skill_file(&self) -> Result<PathBuf, SkipReason> {
         let path = self.listing.path.join(self.file);
-        if self.listing.find(self.file).is_none_or(|entry| entry.kind != EntryKind::Link) {
+        if self
+            .listing
+            .find(self.file)
+            .is_none_or(|entry| entry.kind != EntryKind::Link)
+        {
             return Ok(path);
         }
-        let failed = |error: io::Error| SkipReason::Unreadable(format!("cannot read {}: {error}", path.display()));
+        let failed = |error: io::Error| {
+            SkipReason::Unreadable(format!("cannot read {}: {error}", path.display()))
+        };
         let end = fs::canonicalize(&path).map_err(failed)?;
         let folder = fs::canonicalize(&self.listing.path).map_err(failed)?;
         if end.starts_with(folder) {
             Ok(end)
         } else {
-            Err(SkipReason::FileOutside { target: end.display().to_string() })
+            Err(SkipReason::FileOutside {
+                target: end.display().to_string(),
+            })
         }
     }
 
     fn name(&self, written: Option<&str>, folder: &str) -> (String, Vec<Finding>) {
-        let clean = written.map(|name| one_line(name, MAX_NAME_CHARS)).filter(|name| !name.is_empty());
+        let clean = written
+            .map(|name| one_line(name, MAX_NAME_CHARS))
+            .filter(|name| !name.is_empty());
         match clean {
             Some(name) => {
                 let findings = name::problems(written.unwrap_or(&name), folder);
                 (name, findings)
             }
             None => {
-                let finding = Finding::warning("no-name", format!("has no name; it is called `{folder}` like its folder"));
-                (one_line(folder, MAX_NAME_CHARS), vec![finding.hint(format!("add `name: {folder}`"))])
+                let finding = Finding::warning(
+                    "no-name",
+                    format!("has no name; it is called `{folder}` like its folder"),
+                );
+                (
+                    one_line(folder, MAX_NAME_CHARS),
+                    vec![finding.hint(format!("add `name: {folder}`"))],
+                )
             }
         }
     }

@@ -6,7 +6,10 @@ use crate::{RootState, SkipReason, Source};
 fn reason(home: &Home, name: &str) -> SkipReason {
     let library = home.open();
     let skipped = library.catalog().skipped_by_name(name).next();
-    skipped.unwrap_or_else(|| panic!("{name} is not skipped: {:?}", library.catalog().skipped)).reason.clone()
+    skipped
+        .unwrap_or_else(|| panic!("{name} is not skipped: {:?}", library.catalog().skipped))
+        .reason
+        .clone()
 }
 
 #[test]
@@ -29,19 +32,44 @@ fn every_place_is_searched_and_the_nearer_wins() {
         home.skill(&format!("{place}/only-{at}"), "alone here");
     }
     for place in [".agents", ".pi", ".claude"] {
-        home.skill(&format!("project/{place}/skills/foreign-{}", &place[1..]), "from the project");
+        home.skill(
+            &format!("project/{place}/skills/foreign-{}", &place[1..]),
+            "from the project",
+        );
     }
     let library = home.open();
     let catalog = library.catalog();
     let same = catalog.get("same").unwrap();
-    assert_eq!((&same.skill.source, same.skill.description.as_str()), (&Source::Workspace, "from .chela/workspace/skills"));
+    assert_eq!(
+        (&same.skill.source, same.skill.description.as_str()),
+        (&Source::Workspace, "from .chela/workspace/skills")
+    );
     assert_eq!(catalog.shadowed_by_name("same").count(), places.len() - 1);
-    let mut levels: Vec<_> = catalog.shadowed_by_name("same").map(|shadowed| (shadowed.skill.level, &shadowed.skill.source)).collect();
+    let mut levels: Vec<_> = catalog
+        .shadowed_by_name("same")
+        .map(|shadowed| (shadowed.skill.level, &shadowed.skill.source))
+        .collect();
     levels.sort();
-    let order: Vec<String> = levels.iter().map(|(_, source)| source.to_string()).collect();
-    assert_eq!(order, ["extra", "managed", "personal", "personal", "package @me/kit", "workspace .agents"]);
+    let order: Vec<String> = levels
+        .iter()
+        .map(|(_, source)| source.to_string())
+        .collect();
+    assert_eq!(
+        order,
+        [
+            "extra",
+            "managed",
+            "personal",
+            "personal",
+            "package @me/kit",
+            "workspace .agents"
+        ]
+    );
     for name in ["foreign-agents", "foreign-pi", "foreign-claude"] {
-        assert_eq!(catalog.get(name).unwrap().trust.state, crate::TrustState::Quarantined);
+        assert_eq!(
+            catalog.get(name).unwrap().trust.state,
+            crate::TrustState::Quarantined
+        );
     }
 }
 
@@ -57,7 +85,12 @@ fn skills_nest_six_levels_and_keep_flat_names() {
     let library = home.open();
     assert_eq!(names(&library), ["outer", "six"]);
     let outer = library.catalog().get("outer").unwrap();
-    let files: Vec<_> = outer.skill.files.iter().map(|file| file.path.as_str()).collect();
+    let files: Vec<_> = outer
+        .skill
+        .files
+        .iter()
+        .map(|file| file.path.as_str())
+        .collect();
     assert_eq!(files, ["SKILL.md", "inner/SKILL.md"]);
 }
 
@@ -65,23 +98,54 @@ fn skills_nest_six_levels_and_keep_flat_names() {
 fn skips_have_true_reasons() {
     let home = Home::new();
     home.write(".agents/skills/no-head/SKILL.md", "# hello");
-    home.write(".agents/skills/no-description/SKILL.md", "---\nname: x\n---\n");
-    home.write(".agents/skills/blank/SKILL.md", "---\nname: x\ndescription: \"\u{200b}\"\n---\n");
+    home.write(
+        ".agents/skills/no-description/SKILL.md",
+        "---\nname: x\n---\n",
+    );
+    home.write(
+        ".agents/skills/blank/SKILL.md",
+        "---\nname: x\ndescription: \"\u{200b}\"\n---\n",
+    );
     home.write(".agents/skills/big/SKILL.md", "x".repeat(256_001));
-    home.write(".agents/skills/latin/SKILL.md", b"---\nname: x\ndescription: caf\xe9\n---\n");
+    home.write(
+        ".agents/skills/latin/SKILL.md",
+        b"---\nname: x\ndescription: caf\xe9\n---\n",
+    );
     home.write("outside/secret.md", "---\nname: x\ndescription: d\n---\n");
     std::fs::create_dir_all(home.path(".agents/skills/linked")).unwrap();
-    symlink(home.path("outside/secret.md"), home.path(".agents/skills/linked/SKILL.md")).unwrap();
+    symlink(
+        home.path("outside/secret.md"),
+        home.path(".agents/skills/linked/SKILL.md"),
+    )
+    .unwrap();
     symlink(home.path("outside"), home.path(".agents/skills/escape")).unwrap();
 
-    assert_eq!(reason(&home, "no-head"), SkipReason::FrontMatter(crate::FrontMatterError::Missing));
+    assert_eq!(
+        reason(&home, "no-head"),
+        SkipReason::FrontMatter(crate::FrontMatterError::Missing)
+    );
     assert_eq!(reason(&home, "no-description"), SkipReason::NoDescription);
     assert_eq!(reason(&home, "blank"), SkipReason::NoDescription);
-    assert_eq!(reason(&home, "big"), SkipReason::TooLarge { bytes: 256_001, limit: 256_000 });
-    assert_eq!(reason(&home, "latin").to_string(), "line 3 is not UTF-8; save the file as UTF-8");
-    assert!(matches!(reason(&home, "linked"), SkipReason::FileOutside { .. }));
+    assert_eq!(
+        reason(&home, "big"),
+        SkipReason::TooLarge {
+            bytes: 256_001,
+            limit: 256_000
+        }
+    );
+    assert_eq!(
+        reason(&home, "latin").to_string(),
+        "line 3 is not UTF-8; save the file as UTF-8"
+    );
+    assert!(matches!(
+        reason(&home, "linked"),
+        SkipReason::FileOutside { .. }
+    ));
     let escape = reason(&home, "escape").to_string();
-    assert!(escape.starts_with("symlink-escape") && escape.contains("allowSymlinkTargets"), "{escape}");
+    assert!(
+        escape.starts_with("symlink-escape") && escape.contains("allowSymlinkTargets"),
+        "{escape}"
+    );
     assert!(names(&home.open()).is_empty());
 }
 
@@ -91,12 +155,19 @@ fn links_are_followed_where_they_are_allowed() {
     home.skill("shared/team/deploy", "from elsewhere");
     std::fs::create_dir_all(home.path(".agents/skills")).unwrap();
     symlink(home.path("shared/team"), home.path(".agents/skills/team")).unwrap();
-    symlink(home.path(".agents/skills"), home.path(".agents/skills/round")).unwrap();
+    symlink(
+        home.path(".agents/skills"),
+        home.path(".agents/skills/round"),
+    )
+    .unwrap();
     assert!(names(&home.open()).is_empty());
     home.settings.load.allow_symlink_targets = vec!["~/shared".to_owned()];
     assert_eq!(names(&home.open()), ["deploy"]);
     home.settings.load.allow_symlink_targets = vec!["~".to_owned(), "/".to_owned()];
-    assert!(names(&home.open()).is_empty(), "targets as wide as the home folder allow nothing");
+    assert!(
+        names(&home.open()).is_empty(),
+        "targets as wide as the home folder allow nothing"
+    );
 }
 
 #[test]
@@ -109,7 +180,12 @@ fn limits_are_told_and_never_silent() {
     let library = home.open();
     assert_eq!(names(&library).len(), 5);
     assert_eq!(reason(&home, "s6"), SkipReason::OverLimit { limit: 5 });
-    let root = library.catalog().roots.iter().find(|root| root.candidates > 0 && root.root.source == Source::Personal).unwrap();
+    let root = library
+        .catalog()
+        .roots
+        .iter()
+        .find(|root| root.candidates > 0 && root.root.source == Source::Personal)
+        .unwrap();
     assert_eq!((root.candidates, &root.state), (7, &RootState::Read));
 }
 
@@ -118,19 +194,45 @@ fn a_pipe_in_a_skill_hangs_nobody() {
     let home = Home::new();
     let folder = home.skill(".agents/skills/piped", "has a pipe");
     let fifo = std::ffi::CString::new(folder.join("pipe").to_str().unwrap()).unwrap();
-    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &fifo,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RWXU,
+        0,
+    )
+    .unwrap();
     let library = home.open();
     let skill = &library.catalog().get("piped").unwrap().skill;
-    assert!(skill.findings.iter().any(|finding| finding.code == "special-file"));
+    assert!(
+        skill
+            .findings
+            .iter()
+            .any(|finding| finding.code == "special-file")
+    );
 }
 
 #[test]
 fn lower_case_file_names_and_missing_names_load() {
     let home = Home::new();
-    home.write(".agents/skills/quiet/skill.md", "---\ndescription: lower case\n---\n");
-    home.write(".agents/skills/odd/SKILL.md", "---\nname: Image Generation\ndescription: spaces\n---\n");
+    home.write(
+        ".agents/skills/quiet/skill.md",
+        "---\ndescription: lower case\n---\n",
+    );
+    home.write(
+        ".agents/skills/odd/SKILL.md",
+        "---\nname: Image Generation\ndescription: spaces\n---\n",
+    );
     let library = home.open();
     assert_eq!(names(&library), ["Image Generation", "quiet"]);
-    let codes: Vec<_> = library.catalog().get("quiet").unwrap().skill.findings.iter().map(|finding| finding.code).collect();
+    let codes: Vec<_> = library
+        .catalog()
+        .get("quiet")
+        .unwrap()
+        .skill
+        .findings
+        .iter()
+        .map(|finding| finding.code)
+        .collect();
     assert_eq!(codes, ["no-name"]);
 }

@@ -28,14 +28,24 @@ pub(super) struct Walked<'a> {
 
 /// Real folders outside the roots that links may lead to. Ones as wide as the home folder are
 /// refused: they would allow everything.
-pub(super) fn allowed_targets(request: &ScanRequest<'_>, findings: &mut Vec<Finding>) -> Vec<PathBuf> {
+pub(super) fn allowed_targets(
+    request: &ScanRequest<'_>,
+    findings: &mut Vec<Finding>,
+) -> Vec<PathBuf> {
     let home = &request.host.user_home;
     let mut targets = Vec::new();
     for written in request.allow_symlink_targets {
-        let Ok(target) = fs::canonicalize(request.host.expand(written)) else { continue };
+        let Ok(target) = fs::canonicalize(request.host.expand(written)) else {
+            continue;
+        };
         if target.parent().is_none() || home.starts_with(&target) {
-            let message = format!("skills.load.allowSymlinkTargets: `{written}` is too wide and was left out");
-            findings.push(Finding::warning("wide-link-target", message).hint("name the folder that holds the skills"));
+            let message = format!(
+                "skills.load.allowSymlinkTargets: `{written}` is too wide and was left out"
+            );
+            findings.push(
+                Finding::warning("wide-link-target", message)
+                    .hint("name the folder that holds the skills"),
+            );
         } else {
             targets.push(target);
         }
@@ -56,7 +66,9 @@ pub(super) fn walk<'a>(
         total: 0,
         stamps: Stamps::new(&root.dir),
     };
-    let Ok(real) = fs::canonicalize(&root.dir) else { return walked };
+    let Ok(real) = fs::canonicalize(&root.dir) else {
+        return walked;
+    };
     let limit = request.limits.max_candidates_per_root;
     let mut walk = Walk {
         root,
@@ -94,13 +106,17 @@ struct Walk<'a, 'b> {
 impl Walk<'_, '_> {
     fn folder(&mut self, listing: Listing, depth: usize) {
         let file = [crate::SKILL_FILE, "skill.md"].into_iter().find(|name| {
-            listing.find(name).is_some_and(|entry| matches!(entry.kind, EntryKind::File | EntryKind::Link))
+            listing
+                .find(name)
+                .is_some_and(|entry| matches!(entry.kind, EntryKind::File | EntryKind::Link))
         });
         if let Some(file) = file {
             self.candidate(listing, file);
             return;
         }
-        self.walked.stamps.note(&listing.path, listing.stamp, self.now);
+        self.walked
+            .stamps
+            .note(&listing.path, listing.stamp, self.now);
         if depth >= MAX_DEPTH {
             return;
         }
@@ -132,22 +148,36 @@ impl Walk<'_, '_> {
         self.walked.total += 1;
         if self.walked.candidates.len() >= self.limit {
             // Its folder is still watched: it may become one of the first.
-            self.walked.stamps.note(&listing.path, listing.stamp, self.now);
+            self.walked
+                .stamps
+                .note(&listing.path, listing.stamp, self.now);
             self.skip(&listing.path, SkipReason::OverLimit { limit: self.limit });
             return;
         }
-        self.walked.candidates.push(Candidate { root: self.root, listing, file });
+        self.walked.candidates.push(Candidate {
+            root: self.root,
+            listing,
+            file,
+        });
     }
 
     /// Whether a link leads to a folder that may be searched.
     fn may_follow(&mut self, link: &Path) -> bool {
-        let Ok(end) = fs::canonicalize(link) else { return false };
+        let Ok(end) = fs::canonicalize(link) else {
+            return false;
+        };
         if !end.is_dir() {
             return false;
         }
-        let allowed = end.starts_with(&self.real) || self.targets.iter().any(|target| end.starts_with(target));
+        let allowed = end.starts_with(&self.real)
+            || self.targets.iter().any(|target| end.starts_with(target));
         if !allowed {
-            self.skip(link, SkipReason::LinkOutside { target: end.display().to_string() });
+            self.skip(
+                link,
+                SkipReason::LinkOutside {
+                    target: end.display().to_string(),
+                },
+            );
             return false;
         }
         self.seen.insert(end)

@@ -132,7 +132,12 @@ impl TrustLock {
     }
 
     pub fn trust_folder(&mut self, folder: &Path, host: &Host) {
-        self.folders.insert(key(folder), FolderEntry { since: host.unix_time() });
+        self.folders.insert(
+            key(folder),
+            FolderEntry {
+                since: host.unix_time(),
+            },
+        );
     }
 
     pub fn untrust_folder(&mut self, folder: &Path) {
@@ -158,14 +163,25 @@ impl TrustLock {
             match trusting.state {
                 TrustState::New => {
                     let report = scanner.scan(&SkillContents::of(skill));
-                    let blocked = (report.verdict == ScanVerdict::Blocked).then(|| report.summary());
-                    let state = if blocked.is_some() { TrustState::Quarantined } else { TrustState::New };
+                    let blocked =
+                        (report.verdict == ScanVerdict::Blocked).then(|| report.summary());
+                    let state = if blocked.is_some() {
+                        TrustState::Quarantined
+                    } else {
+                        TrustState::New
+                    };
                     let message = blocked.clone().unwrap_or(trusting.reason);
-                    notices.push(TrustNotice { skill: skill.name.clone(), state, message });
+                    notices.push(TrustNotice {
+                        skill: skill.name.clone(),
+                        state,
+                        message,
+                    });
                     self.put(skill, host, TrustedBy::FirstSight, blocked, None);
                 }
                 TrustState::Changed => {
-                    let Some(entry) = self.skills.get_mut(&key(&skill.folder)) else { continue };
+                    let Some(entry) = self.skills.get_mut(&key(&skill.folder)) else {
+                        continue;
+                    };
                     if entry.told == Some(skill.tree) {
                         continue;
                     }
@@ -181,7 +197,11 @@ impl TrustLock {
                     };
                     if !quiet {
                         let message = entry.quarantined.clone().unwrap_or(trusting.reason);
-                        notices.push(TrustNotice { skill: skill.name.clone(), state, message });
+                        notices.push(TrustNotice {
+                            skill: skill.name.clone(),
+                            state,
+                            message,
+                        });
                     }
                 }
                 TrustState::Trusted | TrustState::Quarantined => {}
@@ -198,19 +218,36 @@ impl TrustLock {
     pub fn save(&self) -> Result<(), LockError> {
         let path = self.path();
         if let Some(why) = &self.broken {
-            return Err(LockError::Broken { path, why: why.clone() });
+            return Err(LockError::Broken {
+                path,
+                why: why.clone(),
+            });
         }
-        let failed = |source| LockError::Write { path: path.clone(), source };
+        let failed = |source| LockError::Write {
+            path: path.clone(),
+            source,
+        };
         disk::create_dir(path.parent().unwrap_or(&self.state_dir)).map_err(failed)?;
         // Two commands at once must not undo each other's keys.
         let guard = File::create(path.with_extension("json.lock")).map_err(failed)?;
         guard.lock().map_err(failed)?;
-        let mut document = read_document(&path).map_err(|why| LockError::Broken { path: path.clone(), why })?;
+        let mut document = read_document(&path).map_err(|why| LockError::Broken {
+            path: path.clone(),
+            why,
+        })?;
         document.insert("version".to_owned(), Value::from(1));
-        let value = |result: Result<Value, serde_json::Error>| result.map_err(|error| failed(error.into()));
-        document.insert("skills".to_owned(), value(serde_json::to_value(&self.skills))?);
-        document.insert("folders".to_owned(), value(serde_json::to_value(&self.folders))?);
-        let mut text = serde_json::to_string_pretty(&document).map_err(|error| failed(error.into()))?;
+        let value =
+            |result: Result<Value, serde_json::Error>| result.map_err(|error| failed(error.into()));
+        document.insert(
+            "skills".to_owned(),
+            value(serde_json::to_value(&self.skills))?,
+        );
+        document.insert(
+            "folders".to_owned(),
+            value(serde_json::to_value(&self.folders))?,
+        );
+        let mut text =
+            serde_json::to_string_pretty(&document).map_err(|error| failed(error.into()))?;
         text.push('\n');
         disk::replace(&path, text.as_bytes()).map_err(failed)
     }
@@ -227,10 +264,12 @@ impl TrustLock {
     fn load(&mut self) -> Result<(), String> {
         let mut document = read_document(&self.path())?;
         if let Some(skills) = document.remove("skills") {
-            self.skills = serde_json::from_value(skills).map_err(|error| format!("skills: {error}"))?;
+            self.skills =
+                serde_json::from_value(skills).map_err(|error| format!("skills: {error}"))?;
         }
         if let Some(folders) = document.remove("folders") {
-            self.folders = serde_json::from_value(folders).map_err(|error| format!("folders: {error}"))?;
+            self.folders =
+                serde_json::from_value(folders).map_err(|error| format!("folders: {error}"))?;
         }
         Ok(())
     }
@@ -244,7 +283,11 @@ impl TrustLock {
         origin: Option<String>,
     ) {
         self.keep_copies(skill);
-        let files = skill.files.iter().map(|file| (file.path.clone(), file.hash)).collect();
+        let files = skill
+            .files
+            .iter()
+            .map(|file| (file.path.clone(), file.hash))
+            .collect();
         let entry = LockEntry {
             name: skill.name.clone(),
             tree: skill.tree,
@@ -266,12 +309,17 @@ impl TrustLock {
         if disk::create_dir(&copies).is_err() {
             return;
         }
-        for file in skill.files.iter().filter(|file| file.bytes <= MAX_COPY_BYTES) {
+        for file in skill
+            .files
+            .iter()
+            .filter(|file| file.bytes <= MAX_COPY_BYTES)
+        {
             let copy = copies.join(file.hash.to_string());
             if copy.exists() {
                 continue;
             }
-            if let Ok(content) = crate::tree::read_file(&skill.folder.join(&file.path), MAX_COPY_BYTES)
+            if let Ok(content) =
+                crate::tree::read_file(&skill.folder.join(&file.path), MAX_COPY_BYTES)
                 && ContentHash::of(&content.bytes) == file.hash
                 && std::str::from_utf8(&content.bytes).is_ok()
             {
@@ -331,16 +379,25 @@ pub fn changes(entry: &LockEntry, skill: &Skill) -> Vec<FileChange> {
             Some(hash) if *hash != file.hash => FileChangeKind::Changed,
             Some(_) => continue,
         };
-        changes.push(FileChange { path: file.path.clone(), kind });
+        changes.push(FileChange {
+            path: file.path.clone(),
+            kind,
+        });
     }
     for path in entry.files.keys() {
         if !skill.files.iter().any(|file| file.path == *path) {
-            changes.push(FileChange { path: path.clone(), kind: FileChangeKind::Removed });
+            changes.push(FileChange {
+                path: path.clone(),
+                kind: FileChangeKind::Removed,
+            });
         }
     }
     // Only a mode differs: the hash of the whole says so, no file does.
     if changes.is_empty() && entry.tree != skill.tree {
-        changes.push(FileChange { path: "file permissions".to_owned(), kind: FileChangeKind::Changed });
+        changes.push(FileChange {
+            path: "file permissions".to_owned(),
+            kind: FileChangeKind::Changed,
+        });
     }
     changes
 }

@@ -32,12 +32,16 @@ impl<'a> SkillContents<'a> {
     /// The bytes of one of the skill's files, if they are still those that were hashed.
     pub fn read(&self, path: &str) -> io::Result<Vec<u8>> {
         let file = self.skill.files.iter().find(|file| file.path == path);
-        let file = file.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "not a file of this skill"))?;
+        let file = file
+            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "not a file of this skill"))?;
         let content = tree::read_file(&self.skill.folder.join(path), file.bytes)?;
         if chela_core::ContentHash::of(&content.bytes) == file.hash {
             Ok(content.bytes)
         } else {
-            Err(io::Error::new(io::ErrorKind::InvalidData, "the file changed while it was read"))
+            Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the file changed while it was read",
+            ))
         }
     }
 }
@@ -90,15 +94,33 @@ impl SkillScanner for FirstLook {
             match contents.read(&file.path) {
                 Ok(bytes) => look(&file.path, &bytes, &mut findings),
                 Err(error) => {
-                    let finding = Finding::warning("unread", format!("could not be looked into: {error}"));
+                    let finding =
+                        Finding::warning("unread", format!("could not be looked into: {error}"));
                     findings.push(finding.in_file(&file.path));
                 }
             }
         }
-        findings.extend(contents.skill.findings.iter().filter(|finding| is_risky(finding.code)).cloned());
-        let suspicious = findings.iter().any(|finding| finding.severity > chela_config::Severity::Note);
-        let verdict = if suspicious { ScanVerdict::Suspicious } else { ScanVerdict::Clean };
-        ScanReport { scanner: "first look".to_owned(), verdict, findings }
+        findings.extend(
+            contents
+                .skill
+                .findings
+                .iter()
+                .filter(|finding| is_risky(finding.code))
+                .cloned(),
+        );
+        let suspicious = findings
+            .iter()
+            .any(|finding| finding.severity > chela_config::Severity::Note);
+        let verdict = if suspicious {
+            ScanVerdict::Suspicious
+        } else {
+            ScanVerdict::Clean
+        };
+        ScanReport {
+            scanner: "first look".to_owned(),
+            verdict,
+            findings,
+        }
     }
 }
 
@@ -108,16 +130,25 @@ fn is_risky(code: &str) -> bool {
 
 fn look(path: &str, bytes: &[u8], findings: &mut Vec<Finding>) {
     let Ok(text) = std::str::from_utf8(bytes) else {
-        findings.push(Finding::warning("binary", "is not text, so nobody can see what it does").in_file(path));
+        findings.push(
+            Finding::warning("binary", "is not text, so nobody can see what it does").in_file(path),
+        );
         return;
     };
     let (_, removed) = sanitize::content(text);
     if removed.total() > 0 {
         let finding = Finding::warning(
             "hidden-characters",
-            format!("holds {} invisible characters that a model would read", removed.total()),
+            format!(
+                "holds {} invisible characters that a model would read",
+                removed.total()
+            ),
         );
-        findings.push(finding.in_file(path).at(removed.first_lines.first().copied()));
+        findings.push(
+            finding
+                .in_file(path)
+                .at(removed.first_lines.first().copied()),
+        );
     }
     for (at, line) in text.lines().enumerate() {
         if let Some((code, message)) = alarming(line) {
@@ -132,20 +163,41 @@ fn alarming(line: &str) -> Option<(&'static str, &'static str)> {
     let lower = line.to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     let fetches = has(&["curl ", "wget ", "invoke-webrequest", "iwr "]);
-    let decodes = has(&["base64 -d", "base64 --decode", "base64 -D", "frombase64string"]);
+    let decodes = has(&[
+        "base64 -d",
+        "base64 --decode",
+        "base64 -D",
+        "frombase64string",
+    ]);
     let squeezed: String = lower.chars().filter(|c| !c.is_whitespace()).collect();
     let into_shell = ["|sh", "|bash", "|zsh", "|sudo", "|python", "|node", "|iex"]
         .iter()
         .any(|pipe| squeezed.contains(pipe));
     if into_shell && (fetches || decodes) {
-        return Some(("pipe-to-shell", "runs something it has just fetched or decoded"));
+        return Some((
+            "pipe-to-shell",
+            "runs something it has just fetched or decoded",
+        ));
     }
-    let secrets = [".ssh/id_", ".aws/credentials", "/.env", "keychain", "login.keychain", "wallet.dat"];
+    let secrets = [
+        ".ssh/id_",
+        ".aws/credentials",
+        "/.env",
+        "keychain",
+        "login.keychain",
+        "wallet.dat",
+    ];
     if has(&secrets) && (fetches || has(&["http://", "https://", "nc "])) {
-        return Some(("secrets-out", "names a file of secrets and a place to send it to"));
+        return Some((
+            "secrets-out",
+            "names a file of secrets and a place to send it to",
+        ));
     }
     if has(&["password-protected", "password protected"]) && has(&["zip", "archive", "rar"]) {
-        return Some(("locked-archive", "asks to open a locked archive, which no scanner can look into"));
+        return Some((
+            "locked-archive",
+            "asks to open a locked archive, which no scanner can look into",
+        ));
     }
     None
 }

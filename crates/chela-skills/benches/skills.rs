@@ -1,0 +1,116 @@
+//! What skills cost: finding them, looking again, listing and ranking them.
+//!
+//! `cargo bench -p chela-skills`. The skills are made up but of a real size: about 5 KB of text,
+//! a script and a reference each for every third.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use chela_core::{Clock, Host};
+use chela_skills::{
+    Library, ListingRequest, Places, QuerySet, RankingBench, Refreshed, Skill, SkillLimits,
+    SkillsSettings, Uses, list,
+};
+use chela_testkit::bench::measure;
+
+struct Now;
+
+impl Clock for Now {
+    fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
+}
+
+#[expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a benchmark talks and may stop"
+)]
+fn main() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut host = Host::fixed(dir.path());
+    host.clock = Arc::new(Now);
+    for (name, count) in [("small", 300), ("large", 5_000)] {
+        for at in 0..count {
+            write_skill(&dir.path().join(name).join("workspace/skills"), at);
+        }
+    }
+    // Files that were just written are read again to be sure; let them grow old.
+    std::thread::sleep(std::time::Duration::from_millis(60));
+    let settings = SkillsSettings {
+        limits: SkillLimits {
+            max_candidates_per_root: 10_000,
+            ..SkillLimits::default()
+        },
+        ..SkillsSettings::default()
+    };
+    let open = |name: &str| {
+        let state_dir = dir.path().join(name);
+        let places = Places {
+            workspace: state_dir.join("workspace"),
+            state_dir,
+            project: None,
+        };
+        Library::open(&host, places, settings.clone())
+    };
+    measure("discover 300 cold", 0, || open("small")).print(None);
+    measure("discover 5,000 cold", 0, || open("large")).print(None);
+
+    let mut library = open("small");
+    let again = measure("look again at 300, unchanged", 0, || library.refresh());
+    again.print(None);
+    assert_eq!(library.refresh(), Refreshed::Unchanged);
+    let mut large = open("large");
+    measure("look again at 5,000, unchanged", 0, || large.refresh()).print(None);
+
+    let skills: Vec<&Skill> = library
+        .catalog()
+        .entries()
+        .iter()
+        .map(|entry| entry.skill.as_ref())
+        .collect();
+    let uses = Uses::default();
+    let limits = SkillLimits::default();
+    let request = ListingRequest {
+        skills: &skills,
+        limits: &limits,
+        uses: &uses,
+        host: &host,
+    };
+    let text = list(&request).text;
+    measure("list 300", text.len(), || list(&request)).print(None);
+    measure("gate and snapshot 300", 0, || library.for_agent(&|_| false)).print(None);
+
+    for set in [QuerySet::Dev, QuerySet::HeldOut] {
+        let bench = RankingBench::built_in(set);
+        let figures = bench.run(&host);
+        println!(
+            "ranking, {set:?}: {:.1} % of {} queries described, {} first; {} skills cost {} tokens of names and at most {} of descriptions",
+            figures.recall(),
+            figures.queries,
+            figures.first,
+            figures.skills,
+            figures.names_tokens,
+            figures.described_tokens,
+        );
+    }
+}
+
+#[expect(clippy::unwrap_used, reason = "a benchmark may stop")]
+fn write_skill(root: &Path, at: usize) {
+    let folder = root.join(format!("skill-{at:04}"));
+    fs::create_dir_all(&folder).unwrap();
+    let description = "Works with documents of one kind and turns them into another. Use when the owner asks to convert, clean or compare such files, or mentions their format by name. ".repeat(1 + at % 3);
+    let body = "## Step\n\nRead the file, check each line and write down what was found before going on.\n\n```sh\npython scripts/run.py --input FILE\n```\n\n".repeat(36);
+    let head = format!(
+        "---\nname: skill-{at:04}\ndescription: {description}\nlicense: MIT\nmetadata:\n  openclaw:\n    emoji: \"x\"\n    requires:\n      bins: [sh]\n---\n\n# Skill {at}\n\n"
+    );
+    fs::write(folder.join("SKILL.md"), head + &body).unwrap();
+    if at.is_multiple_of(3) {
+        fs::create_dir_all(folder.join("scripts")).unwrap();
+        fs::write(folder.join("scripts/run.py"), "print('ok')\n".repeat(40)).unwrap();
+        fs::write(folder.join("reference.md"), "Some text.\n".repeat(100)).unwrap();
+    }
+}

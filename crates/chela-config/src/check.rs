@@ -59,14 +59,51 @@ impl Finding {
         }
     }
 
-    /// As a start tells it: nothing here stops it, and the consequence is named.
+    /// As a start tells it: nothing here stops it, and the consequence is named. What was
+    /// meant to protect and cannot be used stays an error, because the default may allow more.
     pub fn tolerated(mut self, place: Option<Place>) -> Diagnostic {
-        self.severity = self.severity.min(Severity::Warning);
         if let Some(consequence) = self.consequence {
             self.message = format!("{}; {consequence}", self.message);
         }
+        if self.severity == Severity::Error {
+            if self.consequence == Some(LEFT_OUT) && protects(&self.path) {
+                self.message.push_str(", and the default may allow more");
+            } else {
+                self.severity = Severity::Warning;
+            }
+        }
         self.strict(place)
     }
+}
+
+/// What happens to a value that cannot be used.
+pub(crate) const LEFT_OUT: &str = "left out";
+
+/// Keys that keep something out.
+const PROTECTING: [&str; 16] = [
+    "allow",
+    "deny",
+    "allowFrom",
+    "groupAllowFrom",
+    "ownerAllowFrom",
+    "dmPolicy",
+    "groupPolicy",
+    "sandbox",
+    "exec",
+    "elevated",
+    "guard",
+    "auth",
+    "policy",
+    "egress",
+    "workspaceOnly",
+    "limits",
+];
+
+/// Whether a key is there to keep something out.
+fn protects(path: &KeyPath) -> bool {
+    path.segments().iter().any(
+        |segment| matches!(segment, Segment::Key(key) if PROTECTING.contains(&key.as_str())),
+    )
 }
 
 /// Checks a config in its present shape (older shapes are migrated before).

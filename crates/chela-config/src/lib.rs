@@ -30,7 +30,7 @@ pub use key_path::{KeyPath, KeyPathError, Segment};
 pub use load::{
     ConfigSource, Loaded, WhyDefaults, load, load_text, remember, validate, validate_source,
 };
-pub use migrate::{MIGRATIONS, Migration, Moved, migrated_json};
+pub use migrate::{MIGRATIONS, Migration, Moved, migrated_json, migrated_text};
 pub use model::Config;
 pub use node::{At, FileId, Kind, Member, Node};
 pub use redact::{is_secret_key, redact, redacted};

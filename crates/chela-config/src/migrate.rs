@@ -14,9 +14,10 @@ mod small;
 mod tree;
 
 use crate::check::Finding;
-use crate::diagnostic::Severity;
 use crate::key_path::KeyPath;
-use crate::node::{At, Node};
+use crate::node::{FileId, Node};
+use crate::text;
+use crate::text::edit::EditError;
 
 pub(crate) use tree::Tree;
 
@@ -45,6 +46,11 @@ pub const MIGRATIONS: &[Migration] = &[
         run: small::metadata,
     },
     Migration {
+        id: "channel-roots",
+        does: "`telegram`, `whatsapp`, `discord`, … at the top are `channels.telegram`, …; Telegram's `requireMention` is a setting of its groups",
+        run: channels::roots,
+    },
+    Migration {
         id: "agent-root",
         does: "`agent` is `agents.defaults`; its tools, models and elevated keys go to `tools` and `models`",
         run: agent_root::run,
@@ -53,11 +59,6 @@ pub const MIGRATIONS: &[Migration] = &[
         id: "routing-root",
         does: "`routing` is split into `agents.list`, `bindings`, `messages`, `tools` and `channels`",
         run: routing::run,
-    },
-    Migration {
-        id: "channel-roots",
-        does: "`telegram`, `whatsapp`, `discord`, … at the top are `channels.telegram`, …",
-        run: channels::roots,
     },
     Migration {
         id: "provider-roots",
@@ -86,7 +87,7 @@ pub const MIGRATIONS: &[Migration] = &[
     },
     Migration {
         id: "roster-keys",
-        does: "`agents.default` marks the default agent; `agentId` of an agent is its `id`; a single `fallback` of a model is in `fallbacks`; `temperature`, `maxTokens` and `topP` are in `params`",
+        does: "`agents.default` marks the default agent; `agentId` of an agent is its `id`; fallbacks of a model are in the model's `fallbacks`; `temperature`, `maxTokens` and `topP` are in `params`",
         run: roster::keys,
     },
     Migration {
@@ -210,16 +211,19 @@ pub fn migrated_json(root: &Node) -> serde_json::Value {
     root.to_json()
 }
 
-pub(super) fn note(id: &'static str, from: &KeyPath, to: &str, at: At) -> Finding {
-    Finding {
-        severity: Severity::Note,
-        code: id,
-        path: from.clone(),
-        at,
-        message: format!("read as {to}"),
-        hint: None,
-        consequence: None,
+/// The text of a config file rewritten to the present shape, or nothing if it has it already.
+/// Comments and `${VAR}` stay; what is included stays included.
+pub fn migrated_text(source: &str) -> Result<Option<String>, EditError> {
+    let Some(mut root) = text::parse(source, FileId(0)).root else {
+        return Ok(None);
+    };
+    let before = root.to_json();
+    migrate(&mut root);
+    let after = root.to_json();
+    if before == after {
+        return Ok(None);
     }
+    text::edit::replace_all(source, &after).map(Some)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use chela_core::suggest::nearest;
 
 use super::expect::{self, described, kind_fits};
 use super::forms::form_problem;
-use super::{Checked, Finding};
+use super::{Checked, Finding, LEFT_OUT};
 use crate::diagnostic::Severity;
 use crate::key_path::{KeyPath, Segment};
 use crate::model::{AgentDefaults, AgentEntry, AgentSubagents, Config, Subagents};
@@ -155,16 +155,11 @@ impl<'n> Walk<'n> {
                 .iter()
                 .any(|member| member.key == field.key && member.value.kind != Kind::Null);
             if !present {
-                self.finding(
-                    node.at,
-                    "missing-key",
-                    format!("`{}` is missing", field.key),
-                )
-                .hint = Some(format!(
-                    "add `{}`: {}",
-                    field.key,
-                    described(field.shape, &field.rules)
-                ));
+                let message = format!("`{}` is missing", field.key);
+                let expected = described(field.shape, &field.rules);
+                let finding = self.finding(node.at, "missing-key", message);
+                finding.hint = Some(format!("add `{}`: {expected}", field.key));
+                finding.consequence = Some(LEFT_OUT);
                 fit = Fit::No;
             }
         }
@@ -211,6 +206,7 @@ impl<'n> Walk<'n> {
             likely.get_or_insert(*branch);
         }
         match (likely, node.as_str()) {
+            (Some(Shape::Exactly(_)), None) => self.mismatch(shape, rules, node),
             (Some(branch), None) => self.value(branch, rules, node),
             (Some(Shape::Form(form)), Some(_)) => match form_problem(*form, node) {
                 Some(problem) => self.refuse(node, "bad-value", problem),
@@ -250,16 +246,18 @@ impl<'n> Walk<'n> {
     }
 
     fn mismatch(&mut self, shape: &'static Shape, rules: &Rules, node: &'n Node) -> Fit {
-        let message = format!(
-            "is {}, expected {}",
-            node.type_name(),
-            described(shape, rules)
-        );
+        // A value is shown only where it cannot be a secret.
+        let found = match (&node.kind, shape) {
+            (Kind::Bool(value), _) => format!("`{value}`"),
+            (Kind::Number(number), Shape::Whole { .. }) => number.to_string(),
+            _ => node.type_name().to_owned(),
+        };
+        let message = format!("is {found}, expected {}", described(shape, rules));
         self.refuse(node, "wrong-type", message)
     }
 
     fn refuse(&mut self, node: &'n Node, code: &'static str, message: String) -> Fit {
-        self.finding(node.at, code, message).consequence = Some("left out");
+        self.finding(node.at, code, message).consequence = Some(LEFT_OUT);
         Fit::No
     }
 
@@ -325,8 +323,16 @@ fn is_remark(key: &str) -> bool {
 
 /// The key that sets for all agents what was tried for one.
 fn defaults_only(object: &Object, key: &str) -> Option<String> {
-    let has = |shape: &Shape| shape.as_object().is_some_and(|object| object.field(key).is_some());
-    let is = |shape: &Shape| shape.as_object().is_some_and(|known| known.name == object.name);
+    let has = |shape: &Shape| {
+        shape
+            .as_object()
+            .is_some_and(|object| object.field(key).is_some())
+    };
+    let is = |shape: &Shape| {
+        shape
+            .as_object()
+            .is_some_and(|known| known.name == object.name)
+    };
     if is(AgentEntry::SHAPE) && has(AgentDefaults::SHAPE) {
         Some(format!("agents.defaults.{key}"))
     } else if is(AgentSubagents::SHAPE) && has(Subagents::SHAPE) {
@@ -346,7 +352,10 @@ fn meant(key: &str, object: &'static Object) -> Option<&'static str> {
             || known.contains(&given)
             || given.contains(&known)
     };
-    nearest(key, object.fields.iter().map(|field| field.key).filter(alike))
+    nearest(
+        key,
+        object.fields.iter().map(|field| field.key).filter(alike),
+    )
 }
 
 /// Long values are cut; nothing secret is ever a choice between words.

@@ -17,9 +17,6 @@ pub fn run(tree: &mut Tree<'_>) {
     tree.shift("agent.subagents.tools", "tools.subagents.tools");
     tree.shift("agent.identity", "identity");
     tree.shift("agent.thinkingLevel", "agents.defaults.thinkingDefault");
-    let agent = path("agent");
-    with_fallbacks(tree, &agent.key("model"), &agent.key("modelFallbacks"));
-    with_fallbacks(tree, &agent.key("imageModel"), &agent.key("imageModelFallbacks"));
     aliases(tree);
     allowed(tree);
     tree.shift("agent", "agents.defaults");
@@ -83,5 +80,9 @@ fn aliases(tree: &mut Tree<'_>) {
 
 /// `allowedModels`: now `modelPolicy.allow`.
 fn allowed(tree: &mut Tree<'_>) {
-    tree.shift_as("agent.allowedModels", "agents.defaults.modelPolicy.allow", as_list);
+    tree.shift_as(
+        "agent.allowedModels",
+        "agents.defaults.modelPolicy.allow",
+        as_list,
+    );
 }

@@ -17,12 +17,18 @@ const CHANNELS: [&str; 11] = [
     "feishu",
 ];
 
+/// Before `routing` gives its own settings to the channels: what a channel says itself wins.
 pub fn roots(tree: &mut Tree<'_>) {
     for channel in CHANNELS {
         tree.shift_path(&path(channel), &path("channels").key(channel), |value| {
             value
         });
     }
+    let mention = path("channels.telegram.requireMention");
+    let all = path("channels.telegram.groups")
+        .key("*")
+        .key("requireMention");
+    tree.shift_path(&mention, &all, |value| value);
 }
 
 /// `providers` held channels once, and others put model endpoints there.
@@ -35,11 +41,21 @@ pub fn providers(tree: &mut Tree<'_>) {
         .collect();
     for name in names {
         let is_channel = CHANNELS.contains(&name.as_str());
-        let home = if is_channel { path("channels") } else { path("models.providers") };
-        tree.shift_path(&path("providers").key(&name), &home.key(&name), |value| value);
+        let home = if is_channel {
+            path("channels")
+        } else {
+            path("models.providers")
+        };
+        tree.shift_path(&path("providers").key(&name), &home.key(&name), |value| {
+            value
+        });
         if is_channel {
             let channel = home.key(&name);
-            tree.shift_path(&channel.key("dm").key("policy"), &channel.key("dmPolicy"), |v| v);
+            tree.shift_path(
+                &channel.key("dm").key("policy"),
+                &channel.key("dmPolicy"),
+                |v| v,
+            );
         }
     }
     tree.remove_if_empty("providers");
@@ -47,11 +63,6 @@ pub fn providers(tree: &mut Tree<'_>) {
 
 pub fn keys(tree: &mut Tree<'_>) {
     tree.shift("channels.telegram.token", "channels.telegram.botToken");
-    let mention = path("channels.telegram.requireMention");
-    let all = path("channels.telegram.groups")
-        .key("*")
-        .key("requireMention");
-    tree.shift_path(&mention, &all, |value| value);
     let names: Vec<String> = tree
         .get("channels")
         .map_or(&[][..], Node::members)

@@ -29,17 +29,31 @@ fn map_to_list(tree: &mut Tree<'_>, from: &KeyPath) {
     let offset = tree.agents();
     let mut added = Vec::new();
     for (index, member) in members.into_iter().enumerate() {
-        let Member { key, key_at, mut value } = member;
+        let Member {
+            key,
+            key_at,
+            mut value,
+        } = member;
         tree.moved_silently(&from.key(&key), &to.index(offset + index));
         if let Some(fields) = value.members_mut() {
             fields.retain(|field| field.key != "id");
             let id = text_node(&key, key_at);
-            fields.insert(0, Member { key: "id".into(), key_at, value: id });
+            fields.insert(
+                0,
+                Member {
+                    key: "id".into(),
+                    key_at,
+                    value: id,
+                },
+            );
         }
         added.push(value);
     }
     match tree.node_mut(&to) {
-        Some(Node { kind: Kind::Array(items), .. }) => items.extend(added),
+        Some(Node {
+            kind: Kind::Array(items),
+            ..
+        }) => items.extend(added),
         Some(_) => {}
         None => {
             tree.put(&to, map_at, Node::new(Kind::Array(added), map_at));
@@ -58,12 +72,19 @@ pub fn keys(tree: &mut Tree<'_>) {
     default_name(tree);
     for scope in tree.agent_scopes() {
         for key in ["temperature", "maxTokens", "topP"] {
-            tree.shift_path(&scope.key(key), &scope.key("params").key(key), |value| value);
+            tree.shift_path(&scope.key(key), &scope.key("params").key(key), |value| {
+                value
+            });
         }
         let model = scope.key("model");
         for key in ["fallbacks", "fallback", "modelFallbacks"] {
             with_fallbacks(tree, &model, &scope.key(key));
         }
+        with_fallbacks(
+            tree,
+            &scope.key("imageModel"),
+            &scope.key("imageModelFallbacks"),
+        );
         tree.shift_path(&model.key("fallback"), &model.key("fallbacks"), as_list);
     }
 }
@@ -71,11 +92,17 @@ pub fn keys(tree: &mut Tree<'_>) {
 /// `agents.default` names an agent; the agent carries the flag.
 fn default_name(tree: &mut Tree<'_>) {
     let from = path("agents.default");
-    let Some(id) = tree.get("agents.default").and_then(Node::as_str).map(str::to_owned) else {
+    let Some(id) = tree
+        .get("agents.default")
+        .and_then(Node::as_str)
+        .map(str::to_owned)
+    else {
         return;
     };
     let items = tree.get("agents.list").map_or(&[][..], Node::items);
-    let found = items.iter().position(|entry| entry.get("id").and_then(Node::as_str) == Some(&id));
+    let found = items
+        .iter()
+        .position(|entry| entry.get("id").and_then(Node::as_str) == Some(&id));
     if let Some(index) = found {
         let to = path("agents.list").index(index).key("default");
         tree.shift_path(&from, &to, |value| Node::new(Kind::Bool(true), value.at));
@@ -96,7 +123,9 @@ pub fn identity(tree: &mut Tree<'_>) {
 pub fn default_entry(tree: &mut Tree<'_>, because: &str) -> KeyPath {
     let list = path("agents.list");
     if tree.agents() == 0 {
-        let at = tree.get(because).map_or_else(Default::default, |node| node.at);
+        let at = tree
+            .get(because)
+            .map_or_else(Default::default, |node| node.at);
         let main = object_node(vec![("id", text_node("main", at))], at);
         tree.take(&list);
         tree.put(&list, at, Node::new(Kind::Array(vec![main]), at));
@@ -105,6 +134,10 @@ pub fn default_entry(tree: &mut Tree<'_>, because: &str) -> KeyPath {
         .get("agents.list")
         .map_or(&[][..], Node::items)
         .iter()
-        .position(|entry| entry.get("default").is_some_and(|flag| flag.kind == Kind::Bool(true)));
+        .position(|entry| {
+            entry
+                .get("default")
+                .is_some_and(|flag| flag.kind == Kind::Bool(true))
+        });
     list.index(default.unwrap_or(0))
 }

@@ -1,6 +1,6 @@
 //! Moving values about in a tree, and keeping account of it.
 
-use super::{Migrated, Moved, note};
+use super::{Migrated, Moved, written_at};
 use crate::check::Finding;
 use crate::diagnostic::Severity;
 use crate::key_path::{KeyPath, Segment};
@@ -39,7 +39,9 @@ impl<'t> Tree<'t> {
         let merged = self.put(to, at, change(member.value));
         for path in merged.moved {
             let inner = &path.segments()[to.segments().len()..];
-            let from = inner.iter().fold(from.clone(), |from, step| from.with(step.clone()));
+            let from = inner
+                .iter()
+                .fold(from.clone(), |from, step| from.with(step.clone()));
             self.moved_silently(&from, &path);
         }
         if let Some(lost) = merged.lost {
@@ -84,9 +86,7 @@ impl<'t> Tree<'t> {
 
     /// Records a move and tells about it.
     pub fn moved(&mut self, from: &KeyPath, to: &KeyPath, at: At) {
-        self.done
-            .findings
-            .push(note(self.id, from, &format!("`{to}`"), at));
+        self.note(from, at, &format!("`{to}`"));
         self.moved_silently(from, to);
     }
 
@@ -99,20 +99,39 @@ impl<'t> Tree<'t> {
         });
     }
 
-    /// Tells about a change that moves nothing.
-    pub fn note(&mut self, path: &KeyPath, at: At, what: &str) {
-        self.done.findings.push(note(self.id, path, what, at));
+    /// Says what a key is read as.
+    pub fn note(&mut self, path: &KeyPath, at: At, read_as: &str) {
+        let message = format!("read as {read_as}");
+        self.tell(Severity::Note, path, at, message, None);
     }
 
-    /// The last finding turned from a note into a warning with these words.
     pub fn warn(&mut self, path: &KeyPath, at: At, message: &str, hint: &str) {
-        self.done.findings.push(Finding {
-            severity: Severity::Warning,
-            code: self.id,
-            path: path.clone(),
+        self.tell(
+            Severity::Warning,
+            path,
             at,
-            message: message.to_owned(),
-            hint: Some(hint.to_owned()),
+            message.to_owned(),
+            Some(hint.to_owned()),
+        );
+    }
+
+    /// Names the key as the user wrote it, whatever happened to it since.
+    fn tell(
+        &mut self,
+        severity: Severity,
+        path: &KeyPath,
+        at: At,
+        message: String,
+        hint: Option<String>,
+    ) {
+        let written = written_at(&self.done.moves, path);
+        self.done.findings.push(Finding {
+            severity,
+            code: self.id,
+            path: written.map_or_else(|| path.clone(), |(path, _)| path),
+            at,
+            message,
+            hint,
             consequence: None,
         });
     }

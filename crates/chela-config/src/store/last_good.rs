@@ -27,14 +27,23 @@ pub struct LastGood {
     source: String,
 }
 
-/// The file: a note for people, what the copy is of, and the copy.
+/// The file: a note for people, when and what, and the copy.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Kept {
+struct Kept<'a> {
     note: &'static str,
-    config_file: PathBuf,
     saved_at: u64,
     hash: ContentHash,
+    #[serde(flatten)]
+    copy: &'a Copy,
+}
+
+/// The part that is the same as long as the config is. It stands last, so that it can be
+/// compared as text, at every start, without reading the copy as a config.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Copy {
+    config_file: PathBuf,
     config: Value,
 }
 
@@ -65,20 +74,7 @@ impl ConfigStore {
         if !own || gathered.main != MainFile::Read || gathered.has_errors() {
             return None;
         }
-        let config = gathered.unsubstituted();
-        let hash = ContentHash::of(config.to_string());
-        if self.last_good().is_some_and(|kept| kept.hash == hash) {
-            return None;
-        }
-        let kept = Kept {
-            note: "The last config Chela could use. Written by Chela; edits here are lost.",
-            config_file: self.path(),
-            saved_at: self.host.unix_time(),
-            hash,
-            config,
-        };
-        let path = self.last_good_path();
-        let error = self.write_kept(&path, &kept).err()?;
+        let error = self.keep(gathered.unsubstituted()).err()?;
         Some(Diagnostic {
             severity: Severity::Warning,
             code: "last-good",
@@ -110,13 +106,31 @@ impl ConfigStore {
         })
     }
 
-    fn write_kept(&self, path: &std::path::Path, kept: &Kept) -> Result<(), StoreError> {
-        write::make_folder_of(path)?;
-        let text = serde_json::to_string_pretty(kept).map_err(|error| StoreError::Io {
-            what: "write",
-            path: path.to_owned(),
-            source: error.into(),
-        })?;
-        write::Prepared::new(&self.host, path, &(text + "\n"))?.put_in_place()
+    fn keep(&self, config: Value) -> Result<(), StoreError> {
+        let path = self.last_good_path();
+        let text = |part: Result<String, serde_json::Error>| {
+            part.map_err(|error| StoreError::Io {
+                what: "write",
+                path: path.clone(),
+                source: error.into(),
+            })
+        };
+        let copy = Copy {
+            config_file: self.path(),
+            config,
+        };
+        let same = text(serde_json::to_string_pretty(&copy))? + "\n";
+        if read_text(&path).is_ok_and(|kept| kept.ends_with(same.trim_start_matches('{'))) {
+            return Ok(());
+        }
+        let kept = Kept {
+            note: "The last config Chela could use. Written by Chela; edits here are lost.",
+            saved_at: self.host.unix_time(),
+            hash: ContentHash::of(copy.config.to_string()),
+            copy: &copy,
+        };
+        write::make_folder_of(&path)?;
+        let kept = text(serde_json::to_string_pretty(&kept))? + "\n";
+        write::Prepared::new(&self.host, &path, &kept)?.put_in_place()
     }
 }

@@ -6,7 +6,7 @@
 //! that line alone is larger than its share. A code fence is kept whole or left out whole, unless
 //! it is larger than the limit: then lines go from its middle and the marker stands inside it.
 //!
-//! What is pinned stays (see [`outline`]); every gap between kept parts has a marker of its own.
+//! What is pinned stays (module `outline` says what is); every gap between kept parts has a marker of its own.
 //! The result never exceeds the limit. Should the pinned text alone be larger, as many pinned
 //! parts stay as fit, in order, and [`PinOutcome::OverLimit`] says so.
 

@@ -6,7 +6,7 @@
 //!
 //! Invisible characters are not bad in themselves: Persian needs the zero-width non-joiner, Khmer
 //! the zero-width space, an emoji family its joiners, a Japanese name its variation selector.
-//! They stay where a reader of that script would miss them ([`script`]). Decided besides:
+//! They stay where a reader of that script would miss them (module `script`). Decided besides:
 //! private-use characters and U+2800 (blank braille) show as something and stay; line and
 //! paragraph separators stay in contents, where they break lines for everyone, and go from
 //! literals; a byte order mark at the start goes without being a finding.

@@ -371,7 +371,7 @@ fn limit() -> impl Strategy<Value = Limit> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
     fn nothing_promised_is_broken(text in document(), limit in limit()) {
@@ -404,9 +404,11 @@ proptest! {
             prop_assert!(lines.any(|original| original == line), "{line:?} in\n{}", cut.text);
         }
     }
+}
 
+proptest! {
     #[test]
-    fn any_text_is_cut_within_its_limit(text in "\\PC{0,400}|(\\PC|[\n`~#]){0,400}", limit in limit()) {
+    fn any_text_is_cut_within_its_limit(text in "(\\PC|[\n`~#]){0,200}", limit in limit()) {
         let cut = cut_to(&text, limit);
         let (cost, most) = cost(&cut.text, limit);
         prop_assert!(cost <= most);

@@ -255,7 +255,7 @@ fn suspicious() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn cleaning_twice_changes_no_more_than_once(text in suspicious()) {

@@ -23,8 +23,8 @@ fn tokens_are_those_of_the_original() {
 #[test]
 fn words_without_end_take_no_longer_than_their_length() {
     for word in ["a", "的", "=-", "\u{301}"] {
-        let text = word.repeat((1 << 20) / word.len());
-        assert!(count(&text) > 10_000);
+        let text = word.repeat((1 << 18) / word.len());
+        assert!(count(&text) > 4_000);
         assert_eq!(count_at_most(&text, 100), None);
         let end = prefix_within(&text, 100);
         assert!(count(&text[..end]) <= 100 && end > 100, "{end}");

@@ -51,9 +51,11 @@ impl Setup {
             ConfigSource::File => "",
         };
         let file = self.host.compact(&self.host.config_file());
+        // The one with a place says most.
         let first = problems
             .clone()
-            .next()
+            .find(|found| found.place.is_some())
+            .or_else(|| problems.clone().next())
             .map(|found| format!("\n  {}", shown(&self.host, found)))
             .unwrap_or_default();
         let _ = writeln!(

@@ -117,5 +117,9 @@ fn invisible_characters_are_removed_and_told() {
         "Lights: \u{E0041}\u{E0042}hall\u{202E}\n",
     );
     assert!(!home.run(&["prompt"]).ok().contains('\u{202E}'));
-    assert!(home.run(&["doctor"]).ok().contains("invisible characters"));
+    assert!(
+        home.run(&["doctor"])
+            .flat()
+            .contains("invisible characters")
+    );
 }

@@ -165,7 +165,7 @@ fn includes_and_variables_are_resolved() {
     assert_eq!(
         home.run(&["config", "get", "agents.defaults.userTimezone"])
             .ok(),
-        "Asia/Tokyo\n"
+        "${ZONE}\n"
     );
     assert!(home.run(&["prompt"]).ok().contains("Time zone: Asia/Tokyo"));
 }

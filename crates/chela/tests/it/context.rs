@@ -126,7 +126,7 @@ fn why_tells_what_was_cut() {
 #[test]
 fn diff_names_the_break_its_cause_and_its_price() {
     let home = Home::ready();
-    let before = home.run(&["prompt", "--json"]).ok();
+    let before = home.exact(&["prompt", "--json"]);
     home.write("before.json", &before);
     let same = home.run(&["context", "diff", "before.json", "main"]).ok();
     assert!(same.contains("same to the byte"), "{same}");

@@ -53,7 +53,7 @@ fn permissions_are_mended() {
     std::fs::set_permissions(&file, PermissionsExt::from_mode(0o644)).unwrap();
     assert!(
         home.run(&["doctor"])
-            .ok()
+            .flat()
             .contains("others on this machine can read it")
     );
     home.run(&["doctor", "--fix"]).ok();

@@ -92,6 +92,11 @@ impl Home {
         }
     }
 
+    /// Output byte for byte, with the paths of the test in it.
+    pub fn exact(&self, args: &[&str]) -> String {
+        String::from_utf8(self.command().args(args).output().unwrap().stdout).unwrap()
+    }
+
     /// The binary in this home, with nothing of the machine's own settings.
     pub fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_chela"));
@@ -132,6 +137,11 @@ impl Run {
             self.out, self.err
         );
         self.err
+    }
+
+    /// Output with every run of blanks as one: wrapped lines read as sentences.
+    pub fn flat(&self) -> String {
+        self.out.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     #[track_caller]

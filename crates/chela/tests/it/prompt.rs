@@ -65,7 +65,7 @@ fn sessions_choose_mode_and_files() {
     assert!(!child.contains("## SOUL.md") && !child.contains("## Messaging"));
     assert_eq!(
         home.run(&["prompt", "--mode", "none"]).ok(),
-        "You are a personal assistant running inside Chela.\n"
+        "You are a personal assistant running inside Chela."
     );
 }
 

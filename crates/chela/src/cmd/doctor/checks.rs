@@ -106,7 +106,10 @@ fn config(setup: &Setup) -> Vec<Finding> {
                 format!("{}{key}{}", place.unwrap_or_default(), found.message),
             );
             finding.hint = found.hint;
-            if found.code == "migrated" {
+            if chela_config::MIGRATIONS
+                .iter()
+                .any(|migration| migration.id == found.code)
+            {
                 finding = finding.remedy(Remedy::Migrate);
             }
             finding

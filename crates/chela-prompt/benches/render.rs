@@ -1,51 +1,45 @@
 //! How long a full prompt takes, next to copying its bytes.
 //!
-//! 25 tools, 8 files of 10 KB and 50 skills make about 110 KB. Run with `cargo bench -p
-//! chela-prompt`.
+//! 25 tools, 8 files of 10 KB and 50 skills make about 110 KB; rendering it should take at most
+//! four times as long as copying it. Run with `cargo bench -p chela-prompt`.
 #![expect(
-    clippy::print_stdout,
     clippy::expect_used,
-    reason = "a benchmark prints its figures"
+    reason = "a benchmark without a prompt has nothing to say"
 )]
 
 use std::hint::black_box;
-use std::time::{Duration, Instant};
 
 use chela_core::{Origin, Trust};
 use chela_prompt::{
     CleanText, ContextFile, PromptInput, SkillsListing, Sourced, Tool, core_tools, render,
 };
+use chela_testkit::bench::measure;
 
 fn main() {
     let input = large_input();
     let prompt = render(&input).expect("the session is private");
-    let copy = best(|| black_box(&prompt.text).clone());
-    let full = best(|| render(black_box(&input)));
-    let ratio = full.as_secs_f64() / copy.as_secs_f64();
-    println!("render: a prompt of {} bytes", prompt.text.len());
-    println!("  copy its bytes   {:>9.2} µs", micros(copy));
-    println!(
-        "  render           {:>9.2} µs   {ratio:.2}x of copying (limit 4x)",
-        micros(full)
-    );
+    let bytes = prompt.text.len();
+    let copy = measure("copy", bytes, || black_box(&prompt.text).clone());
+    copy.print(None);
+    measure("render 110 KB", bytes, || render(black_box(&input))).print(Some(&copy));
 
+    let small = small_input();
+    measure("render, no files or skills", 0, || {
+        render(black_box(&small))
+    })
+    .print(Some(&copy));
     let raw: Vec<&str> = input
         .files
         .iter()
         .map(|file| file.content.as_str())
         .collect();
-    let cleaning = best(|| {
+    let clean = || {
         raw.iter()
             .map(|raw| CleanText::new(raw))
             .collect::<Vec<_>>()
-    });
-    println!(
-        "  clean its files  {:>9.2} µs   (once per change of a file)",
-        micros(cleaning)
-    );
-
-    let small = best(|| render(black_box(&small_input())));
-    println!("  render, no files {:>9.2} µs", micros(small));
+    };
+    let bytes = raw.iter().map(|raw| raw.len()).sum();
+    measure("clean its files, once per change", bytes, clean).print(Some(&copy));
 }
 
 fn large_input() -> PromptInput {
@@ -89,22 +83,4 @@ fn small_input() -> PromptInput {
     input.runtime.channel = Some("telegram".into());
     input.runtime.model = Some("anthropic/claude-opus-4-6".into());
     input
-}
-
-/// The best of many runs: the time the work takes when nothing else is going on.
-fn best<T>(mut work: impl FnMut() -> T) -> Duration {
-    let mut best = Duration::MAX;
-    let end = Instant::now() + Duration::from_millis(600);
-    while Instant::now() < end {
-        let start = Instant::now();
-        for _ in 0..16 {
-            black_box(work());
-        }
-        best = best.min(start.elapsed() / 16);
-    }
-    best
-}
-
-fn micros(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e6
 }

@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::{Arc, LazyLock};
 
 use chela_core::{Audience, Origin, Trust, Zone, sanitize};
 
 use crate::template::{Piece, Template};
 use crate::view::View;
-use crate::{CleanText, PartKind, PartSpan, Prompt, RenderError, SectionId, SectionSpan, Sourced};
+use crate::{
+    CleanText, PartKind, PartSpan, Prompt, RenderError, SectionId, SectionSpan, Sourced, SpanOrigin,
+};
 
 pub(crate) struct Out {
     text: String,
@@ -47,7 +48,7 @@ impl Out {
             heading,
             range: start..start,
             zone,
-            origin: Arc::clone(&BUILT_IN),
+            origin: SpanOrigin::BUILT_IN,
             trust: Trust::Operator,
             audience: Audience::Shared,
         });
@@ -177,7 +178,7 @@ impl Out {
     /// Names the source of the whole section, where its substance comes from one place.
     pub(crate) fn set_source(&mut self, source: &Source) {
         if let Some(section) = self.sections.last_mut() {
-            section.origin = Arc::clone(&source.origin);
+            section.origin = source.origin.clone();
             section.trust = section.trust.join(source.trust);
         }
     }
@@ -231,22 +232,16 @@ impl Out {
 
 /// Who is answerable for a piece of the text.
 pub(crate) struct Source {
-    pub(crate) origin: Arc<Origin>,
+    pub(crate) origin: SpanOrigin,
     pub(crate) trust: Trust,
     pub(crate) audience: Audience,
 }
 
-static BUILT_IN: LazyLock<Arc<Origin>> = LazyLock::new(|| Arc::new(Origin::BuiltIn));
-
 impl Source {
-    /// A source for everyone in the session. Chela's own is shared by all spans.
+    /// A source for everyone in the session.
     pub(crate) fn new(origin: &Origin, trust: Trust) -> Self {
-        let origin = match origin {
-            Origin::BuiltIn => Arc::clone(&BUILT_IN),
-            other => Arc::new(other.clone()),
-        };
         Self {
-            origin,
+            origin: origin.clone().into(),
             trust,
             audience: Audience::Shared,
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use chela_core::{Audience, Origin, Trust, Zone};
 
-use crate::SectionId;
+use crate::{SectionId, SpanOrigin};
 
 /// A rendered prompt.
 ///
@@ -71,7 +71,7 @@ pub struct SectionSpan {
     /// Bytes, the blank line that follows included.
     pub range: Range<usize>,
     pub zone: Zone,
-    pub origin: Arc<Origin>,
+    pub origin: SpanOrigin,
     /// The lowest trust of anything in the section.
     pub trust: Trust,
     /// Private as soon as anything in the section is.
@@ -84,7 +84,7 @@ pub struct PartSpan {
     pub section: SectionId,
     pub kind: PartKind,
     pub range: Range<usize>,
-    pub origin: Arc<Origin>,
+    pub origin: SpanOrigin,
     pub trust: Trust,
     pub audience: Audience,
 }
@@ -94,7 +94,7 @@ pub enum PartKind {
     /// A context file: its heading and its content, which begins at `content` in the text.
     File { path: String, content: usize },
     /// One line of the tool list.
-    Tool { name: Arc<str> },
+    Tool { name: Cow<'static, str> },
     /// One entry of the skills listing.
     Skill { name: Arc<str> },
     /// One contributed line: a note, a hint, an alias, a list of owners.
@@ -118,7 +118,8 @@ impl PartKind {
     pub fn name(&self) -> Option<&str> {
         match self {
             Self::File { path, .. } => Some(path),
-            Self::Tool { name } | Self::Skill { name } => Some(name),
+            Self::Tool { name } => Some(name),
+            Self::Skill { name } => Some(name),
             Self::Line | Self::Block => None,
         }
     }

@@ -21,9 +21,9 @@ const OWN_TEXT: usize = 9 * 1024;
 ///
 /// Pure: the same facts give the same bytes, on every machine and at any time.
 pub fn render(input: &PromptInput) -> Result<Prompt, RenderError> {
-    let view = View::new(input);
     let mut out = Out::with_capacity(OWN_TEXT + contributed_bytes(input));
     out.reserve_parts(input.tools.len() + input.files.len() + skills(input));
+    let view = View::new(input);
     match &input.replacement {
         Some(replacement) if input.mode != PromptMode::None => {
             for section in SECTIONS

@@ -4,6 +4,8 @@
 //! condition holds; a line that begins with `<!--` is a note to the editor. That is all of it.
 //! Names are looked up once, when a file is taken apart; what they mean is in [`crate::names`].
 
+use std::borrow::Cow;
+
 use crate::names::{self, Flags, Write};
 
 /// A text file, taken apart.
@@ -35,25 +37,34 @@ struct AllOf {
 
 #[derive(Debug)]
 pub(crate) enum Piece {
-    Text(&'static str),
+    Text(Cow<'static, str>),
     Value(Write),
 }
 
 impl Template {
     pub(crate) fn parse(source: &'static str) -> Self {
         let mut unknown = Vec::new();
-        let lines = source
+        let mut lines: Vec<Line> = Vec::new();
+        for line in source
             .trim_end()
             .lines()
             .filter(|line| !line.starts_with("<!--"))
-            .map(|line| {
-                let (condition, rest) = condition(line.trim_end(), &mut unknown);
-                Line {
-                    condition,
-                    pieces: pieces(rest, &mut unknown),
+        {
+            let (condition, rest) = condition(line.trim_end(), &mut unknown);
+            let mut line = Line {
+                condition,
+                pieces: pieces(rest, &mut unknown),
+            };
+            // Lines that are always there, and always the same, are written in one go.
+            match (lines.last_mut().and_then(Line::fixed), line.fixed()) {
+                (Some(before), Some(text)) => {
+                    let before = before.to_mut();
+                    before.push('\n');
+                    before.push_str(text);
                 }
-            })
-            .collect();
+                _ => lines.push(line),
+            }
+        }
         Self { lines, unknown }
     }
 
@@ -66,7 +77,21 @@ impl Template {
     }
 }
 
+impl Line {
+    /// The text of a line that depends on nothing.
+    fn fixed(&mut self) -> Option<&mut Cow<'static, str>> {
+        match self.pieces.as_mut_slice() {
+            [Piece::Text(text)] if self.condition.is_always() => Some(text),
+            _ => None,
+        }
+    }
+}
+
 impl Condition {
+    fn is_always(&self) -> bool {
+        matches!(self, Self::Always)
+    }
+
     fn holds(&self, flags: Flags) -> bool {
         match self {
             Self::Always => true,
@@ -117,7 +142,7 @@ fn pieces(mut rest: &'static str, unknown: &mut Vec<&'static str>) -> Vec<Piece>
             break;
         };
         if !before.is_empty() {
-            pieces.push(Piece::Text(before));
+            pieces.push(Piece::Text(Cow::Borrowed(before)));
         }
         match names::value_of(name.trim()) {
             Some(write) => pieces.push(Piece::Value(write)),
@@ -126,7 +151,7 @@ fn pieces(mut rest: &'static str, unknown: &mut Vec<&'static str>) -> Vec<Piece>
         rest = next;
     }
     if !rest.is_empty() {
-        pieces.push(Piece::Text(rest));
+        pieces.push(Piece::Text(Cow::Borrowed(rest)));
     }
     pieces
 }
@@ -144,7 +169,7 @@ mod tests {
         let template = Template::parse(source);
         let shown = template.lines(flags).map(|pieces| {
             let shown = pieces.iter().map(|piece| match piece {
-                Piece::Text(text) => *text,
+                Piece::Text(text) => text,
                 Piece::Value(_) => "<>",
             });
             shown.collect()

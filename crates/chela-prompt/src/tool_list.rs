@@ -1,7 +1,7 @@
 //! The tool list: its order, its words, and which tools there are.
 
 use std::borrow::Cow;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use crate::names::{self, Flags};
 use crate::out::{Out, Source, one_line};
@@ -10,8 +10,6 @@ use crate::{PartKind, Tool};
 /// One of Chela's own tools.
 struct Core {
     name: &'static str,
-    /// The name as the spans of all prompts share it.
-    shared: Arc<str>,
     /// What follows the name in the list.
     rest: &'static str,
     /// All of its line.
@@ -25,12 +23,7 @@ static CORE: LazyLock<Vec<Core>> = LazyLock::new(|| {
         .filter_map(|line| {
             let (name, _) = line.strip_prefix("- ")?.split_once(": ")?;
             let rest = &line["- ".len() + name.len()..];
-            Some(Core {
-                name,
-                shared: name.into(),
-                rest,
-                line,
-            })
+            Some(Core { name, rest, line })
         })
         .collect()
 });
@@ -106,11 +99,11 @@ impl<'a> ToolList<'a> {
             let source = Source::new(&listed.tool.origin, listed.tool.trust);
             match CORE.get(listed.rank) {
                 Some(core) if core.name == listed.name => {
-                    let name = Arc::clone(&core.shared);
+                    let name = Cow::Borrowed(core.name);
                     out.part(PartKind::Tool { name }, source, |out| out.push(core.line));
                 }
                 core => {
-                    let name = Arc::from(&*listed.name);
+                    let name = Cow::Owned(listed.name.clone().into_owned());
                     out.part(PartKind::Tool { name }, source, |out| {
                         listed.write(core, out)
                     });

@@ -12,7 +12,7 @@ use crate::out::{Out, Source, item, one_line};
 use crate::tool_list::ToolList;
 use crate::{
     Elevated, ElevatedPermission, FullAccess, FullAccessBlock, HostBrowser, MemoryRecall, PartKind,
-    PromptInput, PromptMode, ReactionLevel, Sandbox, Sourced, WorkspaceAccess, owners,
+    PromptInput, PromptMode, ReactionLevel, Sandbox, Sourced, SpanOrigin, WorkspaceAccess, owners,
 };
 
 pub(crate) struct View<'a> {
@@ -159,8 +159,8 @@ impl<'a> View<'a> {
         let Some(skills) = &self.input.skills else {
             return;
         };
-        let source = |origin: &Arc<Origin>, trust| Source {
-            origin: Arc::clone(origin),
+        let source = |origin: &SpanOrigin, trust| Source {
+            origin: origin.clone(),
             trust,
             audience: Audience::Shared,
         };

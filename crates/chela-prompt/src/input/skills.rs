@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use chela_core::{Origin, Trust};
 
-use crate::CleanText;
+use crate::{CleanText, SpanOrigin};
 
 /// The listing as the model reads it. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillsListing {
     text: CleanText,
-    origin: Arc<Origin>,
+    origin: SpanOrigin,
     trust: Trust,
     entries: Vec<SkillEntry>,
 }
@@ -22,7 +22,7 @@ pub struct SkillEntry {
     pub name: Arc<str>,
     /// Bytes of the listing.
     pub range: Range<usize>,
-    pub origin: Arc<Origin>,
+    pub origin: SpanOrigin,
     pub trust: Trust,
 }
 
@@ -34,7 +34,7 @@ impl SkillsListing {
         if text.is_empty() {
             return None;
         }
-        let origin = Arc::new(origin);
+        let origin = SpanOrigin::from(origin);
         let entries = entries_in(text.as_str())
             .map(|(name, range)| SkillEntry {
                 name,
@@ -56,7 +56,7 @@ impl SkillsListing {
     pub fn label(mut self, mut source_of: impl FnMut(&str) -> Option<(Origin, Trust)>) -> Self {
         for entry in &mut self.entries {
             if let Some((origin, trust)) = source_of(&entry.name) {
-                entry.origin = Arc::new(origin);
+                entry.origin = SpanOrigin::from(origin);
                 entry.trust = trust;
             }
         }
@@ -67,7 +67,7 @@ impl SkillsListing {
         self.text.as_str()
     }
 
-    pub fn origin(&self) -> &Arc<Origin> {
+    pub fn origin(&self) -> &SpanOrigin {
         &self.origin
     }
 

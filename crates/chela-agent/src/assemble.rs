@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use chela_config::Loaded;
-use chela_core::{AgentId, Host, SessionForm, SessionKey};
+use chela_core::{AgentId, Audience, Host, SessionForm, SessionKey};
 use chela_prompt::{
-    Completeness, ContextFile, Owners, Prompt, PromptInput, PromptMode, RenderError, RuntimeFacts,
-    TruncationNotice,
+    Completeness, ContextFile, OwnerDisplay, Owners, Prompt, PromptInput, PromptMode, RenderError,
+    RuntimeFacts, TruncationNotice,
 };
 use chela_workspace::{
     BootstrapSettings, Condition, FileReport, FileStatus, LoadRequest, LoadedContext, SessionScope,
@@ -256,7 +256,7 @@ impl<'a> Assembler<'a> {
                 Machine::This => self.host.facts.time_zone.clone(),
                 Machine::Anywhere => None,
             }),
-            owners: self.owners(knobs)?,
+            owners: self.owners(knobs, facts.session)?,
             files: context.files.iter().map(context_file).collect(),
             truncation_notice: match context.notice {
                 Some(_) => TruncationNotice::Shown,
@@ -278,21 +278,23 @@ impl<'a> Assembler<'a> {
         })
     }
 
-    fn owners(&self, knobs: &Knobs) -> Result<Owners, AssembleError> {
-        let display = match &knobs.owner_view {
-            OwnerView::Raw => chela_prompt::OwnerDisplay::Raw,
-            OwnerView::Hashed(Some(secret)) => chela_prompt::OwnerDisplay::Hashed {
-                secret: secret.clone(),
-            },
+    /// Raw ids are for the owner's eyes: where others read along, they are hashed all the same.
+    fn owners(&self, knobs: &Knobs, session: &SessionKey) -> Result<Owners, AssembleError> {
+        let secret = match &knobs.owner_view {
             // Without owners there is nothing to hide, and no secret is made.
-            OwnerView::Hashed(None) if knobs.owners.is_empty() => chela_prompt::OwnerDisplay::Raw,
-            OwnerView::Hashed(None) => chela_prompt::OwnerDisplay::Hashed {
-                secret: installation_secret(self.host)?,
-            },
+            _ if knobs.owners.is_empty() => return Ok(Owners::default()),
+            OwnerView::Raw if session.audience() == Audience::Private => {
+                return Ok(Owners {
+                    ids: knobs.owners.clone(),
+                    display: OwnerDisplay::Raw,
+                });
+            }
+            OwnerView::Hashed(Some(secret)) => secret.clone(),
+            OwnerView::Raw | OwnerView::Hashed(None) => installation_secret(self.host)?,
         };
         Ok(Owners {
             ids: knobs.owners.clone(),
-            display,
+            display: OwnerDisplay::Hashed { secret },
         })
     }
 

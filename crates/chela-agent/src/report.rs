@@ -8,6 +8,7 @@ use chela_workspace::{FileReport, FileStatus, Need};
 use serde::Serialize;
 
 use crate::assemble::Assembled;
+use crate::why::RawFiles;
 
 /// The answer to `context list`, `detail`, `map` and `json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -141,7 +142,8 @@ pub struct Entry {
 }
 
 impl ContextReport {
-    pub fn of(assembled: &Assembled) -> Self {
+    /// `raw` gives the text of a file that is not in the prompt as it is on the disk.
+    pub fn of(assembled: &Assembled, raw: RawFiles<'_>) -> Self {
         let prompt = &assembled.prompt;
         let context_sections = [SectionId::ProjectContext, SectionId::DynamicContext];
         let project_context: String = context_sections
@@ -164,7 +166,7 @@ impl ContextReport {
             files: assembled
                 .files
                 .iter()
-                .map(|file| file_row(prompt, file))
+                .map(|file| file_row(prompt, file, raw))
                 .collect(),
             sections: section_rows(prompt),
             skills: listing(prompt, |kind| matches!(kind, PartKind::Skill { .. })),
@@ -205,7 +207,7 @@ fn section_rows(prompt: &Prompt) -> Vec<SectionRow> {
         .collect()
 }
 
-fn file_row(prompt: &Prompt, file: &FileReport) -> FileRow {
+fn file_row(prompt: &Prompt, file: &FileReport, raw: RawFiles<'_>) -> FileRow {
     let part = prompt.parts.iter().find(|part| match &part.kind {
         PartKind::File { path, .. } => *path == file.shown_path,
         _ => false,
@@ -231,7 +233,7 @@ fn file_row(prompt: &Prompt, file: &FileReport) -> FileRow {
         name: file.name.clone(),
         path: file.path.clone(),
         status,
-        raw: raw_size(file, injected),
+        raw: raw_size(file, injected, raw),
         injected,
         trust: file.trust,
         audience: file.audience,
@@ -242,13 +244,10 @@ fn file_row(prompt: &Prompt, file: &FileReport) -> FileRow {
 
 /// What the file costs before anything is done to it. A file that is in the prompt whole costs
 /// what it costs there; others are counted by their own text.
-fn raw_size(file: &FileReport, injected: Size) -> Size {
+fn raw_size(file: &FileReport, injected: Size, raw: RawFiles<'_>) -> Size {
     let tokens = match &file.status {
         FileStatus::Injected => injected.tokens,
-        _ if file.raw_chars == 0 => 0,
-        // The text itself is not kept for files that are left out; four characters make a token
-        // on average, and the row says so with its `~`.
-        _ => file.raw_chars.div_ceil(4),
+        _ => raw(file).map_or(0, |text| tokens::count(&text)),
     };
     Size {
         chars: file.raw_chars,

@@ -142,7 +142,13 @@ fn about_section(assembled: &Assembled, asked: &str) -> Option<Answer> {
     let id = section_named(assembled, asked)?;
     let what = format!("section {id}");
     if let Some(span) = assembled.prompt.section(id) {
-        let because = "Its condition holds in this session.".to_owned();
+        let because = match chela_prompt::needs(id) {
+            "" => format!(
+                "It is part of every {} prompt.",
+                assembled.input.mode.as_str()
+            ),
+            needs => format!("It needs {needs}, which there is."),
+        };
         let text = assembled.prompt.slice(&span.range);
         let spot = Spot {
             section: id.as_str(),
@@ -194,7 +200,11 @@ fn section_named(assembled: &Assembled, asked: &str) -> Option<SectionId> {
             .sections
             .iter()
             .find(|section| section.heading.as_deref().is_some_and(has_title));
-        shown.map(|section| section.id)
+        shown.map(|section| section.id).or_else(|| {
+            SectionId::ALL
+                .into_iter()
+                .find(|id| chela_prompt::usual_heading(*id).is_some_and(has_title))
+        })
     })
 }
 

@@ -68,7 +68,7 @@ pub use json::TokenCount;
 pub use owners::digest as owner_digest;
 pub use prompt::{PartKind, PartSpan, Prompt, RenderError, SectionSpan};
 pub use providers::{Personality, contribution_for};
-pub use render::{Absence, render, why_absent};
+pub use render::{Absence, needs, render, usual_heading, why_absent};
 pub use section::SectionId;
 pub use span_origin::SpanOrigin;
 pub use tool_list::core_tools;

@@ -59,6 +59,23 @@ pub fn why_absent(input: &PromptInput, id: SectionId) -> Option<Absence> {
     (replaced && !PROTECTED.contains(&id)).then_some(Absence::Replaced)
 }
 
+/// What it takes for a section to appear, as the end of "it needs …"; empty when its mode is
+/// enough.
+pub fn needs(id: SectionId) -> &'static str {
+    SECTIONS
+        .iter()
+        .find(|section| section.id == id)
+        .map_or("", |section| section.needs)
+}
+
+/// The heading a section has when nothing else is said, number signs included.
+pub fn usual_heading(id: SectionId) -> Option<&'static str> {
+    SECTIONS
+        .iter()
+        .find(|section| section.id == id)?
+        .usual_heading()
+}
+
 /// Why a section is not in a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absence {

@@ -171,6 +171,15 @@ impl Section {
         });
     }
 
+    /// The heading without regard to any input.
+    pub(crate) fn usual_heading(&self) -> Option<&'static str> {
+        match self.heading {
+            Is(heading) => Some(heading),
+            Own(fallback, _) => fallback,
+            Heading::None | Either(_) => None,
+        }
+    }
+
     /// The heading to print above the body. A contribution that brings its own prints it itself.
     fn printed_heading(&self, view: &View<'_>) -> Option<Cow<'static, str>> {
         let heading = match self.heading {

@@ -68,7 +68,7 @@ fn measure(program: &Path, home: &Path, args: &[&str]) -> Cost {
 }
 
 fn run(program: &Path, home: &Path, args: &[&str]) -> Cost {
-    let mut child = Command::new(program)
+    let child = Command::new(program)
         .args(args)
         .env_clear()
         .env("HOME", home)

@@ -11,7 +11,7 @@ use chela_core::Host;
 
 use super::prompt::assembled;
 use super::{Outcome, Setup};
-use crate::cli::{ContextArgs, ContextCommand};
+use crate::cli::{ContextArgs, ContextCommand, PromptChoice};
 use crate::fail::Exit;
 use crate::screen::Screen;
 
@@ -22,11 +22,11 @@ pub fn run(host: &Host, screen: &mut Screen, command: ContextCommand) -> Outcome
         ContextCommand::List(args) => list(&setup, screen, &args, breakdown::list),
         ContextCommand::Detail(args) => list(&setup, screen, &args, breakdown::detail),
         ContextCommand::Json(args) => {
-            screen.json(&ContextReport::of(&assembled(&setup, &args.choice)?))?;
+            screen.json(&report(&setup, &args.choice)?)?;
             Ok(Exit::Fine)
         }
         ContextCommand::Map { choice, output } => {
-            let report = ContextReport::of(&assembled(&setup, &choice)?);
+            let report = report(&setup, &choice)?;
             match output {
                 Some(path) => map::write(screen, &report, &path),
                 None => map::bars(screen, &report),
@@ -54,13 +54,19 @@ pub fn run(host: &Host, screen: &mut Screen, command: ContextCommand) -> Outcome
     }
 }
 
+/// The report on the prompt a person asked for.
+fn report(setup: &Setup, choice: &PromptChoice) -> Result<ContextReport, crate::fail::Fail> {
+    let raw = |file: &chela_workspace::FileReport| lint::raw_text(&file.path);
+    Ok(ContextReport::of(&assembled(setup, choice)?, &raw))
+}
+
 fn list(
     setup: &Setup,
     screen: &mut Screen,
     args: &ContextArgs,
     print: fn(&mut Screen, &ContextReport) -> std::io::Result<()>,
 ) -> Outcome {
-    let report = ContextReport::of(&assembled(setup, &args.choice)?);
+    let report = report(setup, &args.choice)?;
     if args.json {
         screen.json(&report)?;
     } else {

@@ -35,14 +35,14 @@ struct Kept<'a> {
     saved_at: u64,
     hash: ContentHash,
     #[serde(flatten)]
-    copy: &'a Copy,
+    content: &'a Content,
 }
 
 /// The part that is the same as long as the config is. It stands last, so that it can be
 /// compared as text, at every start, without reading the copy as a config.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Copy {
+struct Content {
     config_file: PathBuf,
     config: Value,
 }
@@ -115,19 +115,19 @@ impl ConfigStore {
                 source: error.into(),
             })
         };
-        let copy = Copy {
+        let content = Content {
             config_file: self.path(),
             config,
         };
-        let same = text(serde_json::to_string_pretty(&copy))? + "\n";
+        let same = text(serde_json::to_string_pretty(&content))? + "\n";
         if read_text(&path).is_ok_and(|kept| kept.ends_with(same.trim_start_matches('{'))) {
             return Ok(());
         }
         let kept = Kept {
             note: "The last config Chela could use. Written by Chela; edits here are lost.",
             saved_at: self.host.unix_time(),
-            hash: ContentHash::of(copy.config.to_string()),
-            copy: &copy,
+            hash: ContentHash::of(content.config.to_string()),
+            content: &content,
         };
         write::make_folder_of(&path)?;
         let kept = text(serde_json::to_string_pretty(&kept))? + "\n";

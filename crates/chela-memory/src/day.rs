@@ -206,10 +206,10 @@ fn number(word: &str) -> Option<u32> {
 
 fn month_named(word: &str) -> Option<u32> {
     let word = word.to_lowercase();
-    let fits = |name: &&str| **name == word || (word.len() == 3 && name.starts_with(&word));
+    let fits = |name: &str| name == word || (word.len() == 3 && name.starts_with(&word));
     MONTHS
         .iter()
-        .position(|name| fits(&name))
+        .position(|name| fits(name))
         .map(|at| at as u32 + 1)
 }
 

@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn word_pieces_are_those_of_the_vocabulary() {
-        let ids = |text| Table::built_in().encode(text);
+        let ids = |text: &str| Table::built_in().encode(text);
         assert_eq!(ids("Hello, world!"), [7592, 1010, 2088, 999]);
         assert_eq!(
             ids("unaffable embeddings"),

@@ -15,11 +15,11 @@ use std::path::PathBuf;
 use chela_core::{ContentHash, Host};
 use rusqlite::params;
 
-use crate::embed::{EmbedCost, EmbedText, Embedder};
+use crate::embed::{EmbedText, Embedder};
 use crate::settings::MemorySettings;
 use crate::source::{self, FileSource, Found, FoundFile, Places};
 use crate::store::{Store, StoreError, touch};
-use crate::{transcript, vectors};
+use crate::{forget, transcript, vectors};
 
 pub use batch::{Prepared, write as write_prepared};
 
@@ -137,7 +137,6 @@ pub fn sync(
     merge::tidy(store)?;
     if let Some(embedder) = request.embedder
         && report.outcome == SyncOutcome::Complete
-        && matches!(embedder.cost(), EmbedCost::PerBatch { .. })
         && let Err(problem) = vectors::fill(store, embedder, request)?
     {
         report.problems.push(problem.to_string());
@@ -200,7 +199,7 @@ fn known_files(store: &Store) -> Result<HashMap<String, Known>, StoreError> {
                 row.get(0)?,
                 Known {
                     id: row.get(1)?,
-                    size: row.get(2)?,
+                    size: u64::try_from(row.get::<_, i64>(2)?).unwrap_or(u64::MAX),
                     modified: row.get(3)?,
                     hash: row.get(4)?,
                     cut: row.get(5)?,
@@ -274,6 +273,7 @@ impl<'a> Work<'a> {
             bytes_total: self.todo.iter().map(|file| file.size).sum(),
             ..Progress::default()
         };
+        let forgotten = forget::list(store.path());
         let mut batch: Vec<Prepared<'_>> = Vec::new();
         let (mut chunks, mut bytes, mut batches) = (0, 0, 0);
         for file in &self.todo {
@@ -303,10 +303,13 @@ impl<'a> Work<'a> {
                 continue;
             }
             let text = String::from_utf8_lossy(&content);
-            let units = match file.source {
+            let mut units = match file.source {
                 FileSource::Sessions => transcript::cut(&text),
                 _ => request.settings.cut.markdown(&file.label, &text),
             };
+            if !forgotten.is_empty() {
+                units.retain(|unit| !forgotten.contains(&ContentHash::of(&unit.text)));
+            }
             match known {
                 Some(_) => report.changed += 1,
                 None => report.added += 1,

@@ -6,6 +6,7 @@
 //! binary ([`embed`]). What it finds is measured by [`bench`].
 
 mod compat;
+mod memory;
 mod snapshot;
 mod transcript;
 
@@ -13,15 +14,26 @@ pub mod bench;
 pub mod chunk;
 pub mod day;
 pub mod embed;
+pub mod forget;
 pub mod index;
+pub mod lint;
+pub mod note;
+pub mod prelude;
 pub mod query;
 pub mod search;
 pub mod segment;
 pub mod settings;
 pub mod source;
+pub mod status;
 pub mod store;
+pub mod tool;
 pub mod vector;
 pub mod vectors;
+pub mod watch;
 pub mod words;
 
+#[cfg(test)]
+mod tests_support;
+
+pub use memory::{Ask, Found, Memory, OpenMemory, index_file};
 pub use settings::MemorySettings;

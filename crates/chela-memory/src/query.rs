@@ -65,6 +65,8 @@ const LANGUAGES: &[&str] = &[
     "typescript",
 ];
 const LANGUAGE_WEIGHT: f32 = 0.1;
+/// Who asks about "our python" asks about a thing, not about code.
+const OURS: &[&str] = &["i", "me", "my", "our", "us", "we", "you", "your"];
 const NEWEST: &[&str] = &[
     "current",
     "currently",
@@ -85,7 +87,8 @@ impl Query {
             .collect();
         let lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
         let content = lower.iter().filter(|word| !is_stop_word(word)).count();
-        let language = lower.iter().any(|word| LANGUAGES.contains(&word.as_str()));
+        let language = lower.iter().any(|word| LANGUAGES.contains(&word.as_str()))
+            && !lower.iter().any(|word| OURS.contains(&word.as_str()));
         let code = words.iter().any(|word| looks_like_code(word)) || (language && content > 2);
         let capitalised: Vec<String> = words
             .iter()
@@ -137,9 +140,9 @@ impl Query {
             .text
             .split_whitespace()
             .filter(|word| {
-                let bare = bare(word);
-                !language(bare)
-                    && !(self.capitalised.iter().any(|c| bare_of(c) == bare) && says_nothing(bare))
+                let bare = bare_word(word);
+                let name = || self.capitalised.iter().any(|word| bare_word(word) == bare);
+                !(language(bare) || name() && says_nothing(bare))
             })
             .collect();
         if kept.is_empty() {
@@ -151,15 +154,11 @@ impl Query {
 }
 
 /// A word without punctuation and genitive.
-fn bare(word: &str) -> &str {
+fn bare_word(word: &str) -> &str {
     let word = word.trim_matches(|c: char| !c.is_alphanumeric());
     word.strip_suffix("'s")
         .or_else(|| word.strip_suffix("’s"))
         .unwrap_or(word)
-}
-
-fn bare_of(word: &str) -> &str {
-    bare(word)
 }
 
 fn quoted(question: &str) -> Vec<String> {

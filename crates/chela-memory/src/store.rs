@@ -150,6 +150,17 @@ impl Store {
         }
     }
 
+    /// Opens after a read failed on damage that opening does not see.
+    pub fn open_after_damage(path: &Path, stamp: u64) -> Result<Self, StoreError> {
+        let aside = set_aside(path, stamp);
+        let mut store = Self::open(path, stamp)?;
+        if let Ok(aside) = aside {
+            let why = "a page could not be read".to_owned();
+            store.notices.insert(0, Notice::Replaced { aside, why });
+        }
+        Ok(store)
+    }
+
     /// An index that lives as long as the process.
     pub fn temporary() -> Result<Self, StoreError> {
         let path = PathBuf::from(":memory:");

@@ -63,6 +63,7 @@ pub fn fill(
         EmbedCost::Instant => 1024,
         EmbedCost::PerBatch { texts, .. } => texts.max(1),
     };
+    let caches = request.settings.cache.enabled && embedder.cost() != EmbedCost::Instant;
     let segments = missing(store, &model).map_err(|error| store.explain(error))?;
     for segment in segments {
         let units = units(store, &segment).map_err(|error| store.explain(error))?;
@@ -90,7 +91,7 @@ pub fn fill(
                 let transaction = store.connection_mut().transaction()?;
                 for (unit, vector) in some.iter().zip(&made) {
                     let vector = Quantised::of(vector);
-                    if request.settings.cache.enabled {
+                    if caches {
                         transaction.execute(
                             "INSERT OR REPLACE INTO embedding_cache (model, hash, vector, used_at) VALUES (?1, ?2, ?3, ?4)",
                             params![model, unit.hash, bytes(&vector), now],

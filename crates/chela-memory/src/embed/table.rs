@@ -52,8 +52,13 @@ impl Table {
     /// The ids of the word pieces of a text.
     pub fn encode(&self, text: &str) -> Vec<u16> {
         let mut ids = Vec::with_capacity(text.len() / 4);
-        self.pieces.encode(text, &mut ids);
+        self.encode_into(text, &mut ids);
         ids
+    }
+
+    /// Like [`Table::encode`], into a list that is used again.
+    pub fn encode_into(&self, text: &str, ids: &mut Vec<u16>) {
+        self.pieces.encode(text, ids);
     }
 
     /// Adds the vectors of `ids`, each `weight` times, to `sum`.

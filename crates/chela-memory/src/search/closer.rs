@@ -25,7 +25,7 @@ pub fn look(
     let (near, far) = ranked.split_at_mut(count);
     let mut statement =
         connection.prepare_cached("SELECT text, body_at FROM chunks WHERE id = ?1")?;
-    let question = Question::new(snapshot, query, terms, request);
+    let mut question = Question::new(snapshot, query, terms, request);
     let mut lowest_soft = f32::INFINITY;
     let mut highest_soft = f32::NEG_INFINITY;
     for one in near.iter_mut() {
@@ -71,12 +71,14 @@ pub fn look(
 }
 
 struct Question {
-    /// Term and share of the question's weight.
-    terms: HashMap<String, f32>,
-    pairs: HashSet<(String, String)>,
+    /// The number of each term of the question.
+    numbers: HashMap<String, usize>,
+    /// Each term's share of the question's weight.
+    shares: Vec<f32>,
+    /// Terms that stand next to each other in the question.
+    pairs: HashSet<(usize, usize)>,
     phrases: Vec<String>,
-    /// Direction and weight of each word piece.
-    pieces: Vec<(Vec<f32>, f32)>,
+    soft: Soft,
 }
 
 #[derive(Debug, Default)]
@@ -103,28 +105,98 @@ impl Question {
                 .map(Iterator::count)
                 .sum::<usize>() as f32
         };
-        let mut weighted: HashMap<String, f32> = HashMap::new();
-        for term in &query.terms {
+        let mut numbers = HashMap::new();
+        let mut shares = Vec::new();
+        for (number, term) in query.terms.iter().enumerate() {
             let df = frequency(&term.text);
-            let idf = (1.0 + ((all - df).max(0.0) + 0.5) / (df + 0.5)).ln();
-            weighted.insert(term.text.clone(), idf * term.weight);
+            shares.push((1.0 + ((all - df).max(0.0) + 0.5) / (df + 0.5)).ln() * term.weight);
+            numbers.insert(term.text.clone(), number);
         }
-        let total: f32 = weighted.values().sum::<f32>().max(1e-6);
-        weighted.values_mut().for_each(|weight| *weight /= total);
-        let order = terms.of(&query.text);
-        let pairs = order
-            .windows(2)
-            .map(|pair| (pair[0].clone(), pair[1].clone()))
-            .collect();
+        let total: f32 = shares.iter().sum::<f32>().max(1e-6);
+        shares.iter_mut().for_each(|share| *share /= total);
+        let mut order = Vec::new();
+        terms.each(&query.text, |term| order.extend(numbers.get(term).copied()));
+        let pairs = order.windows(2).map(|pair| (pair[0], pair[1])).collect();
         let common = request.weights.common_name * all;
         let meaning = query.meaning(|word| {
             let stems = terms.of(word);
             !stems.is_empty() && stems.iter().all(|stem| frequency(stem) > common)
         });
+        let phrases = query
+            .phrases
+            .iter()
+            .map(|phrase| phrase.to_lowercase())
+            .collect();
+        Self {
+            numbers,
+            shares,
+            pairs,
+            phrases,
+            soft: Soft::new(&meaning),
+        }
+    }
+
+    fn compare(&mut self, text: &str, body: &str, terms: &mut Terms) -> Seen {
+        let mut present = vec![false; self.shares.len()];
+        let mut in_row: HashSet<(usize, usize)> = HashSet::new();
+        let mut last = None;
+        terms.each(text, |term| {
+            let number = self.numbers.get(term).copied();
+            if let Some(number) = number {
+                present[number] = true;
+            }
+            if let (Some(last), Some(number)) = (last, number)
+                && self.pairs.contains(&(last, number))
+            {
+                in_row.insert((last, number));
+            }
+            last = number;
+        });
+        let coverage = self
+            .shares
+            .iter()
+            .zip(&present)
+            .filter(|(_, here)| **here)
+            .map(|(share, _)| share)
+            .sum();
+        let pairs = in_row.len() as f32 / self.pairs.len().max(1) as f32;
+        let phrase = if self.phrases.is_empty() {
+            0.0
+        } else {
+            let lower = text.to_lowercase();
+            let kept = self
+                .phrases
+                .iter()
+                .filter(|phrase| lower.contains(phrase.as_str()))
+                .count();
+            kept as f32 / self.phrases.len() as f32
+        };
+        Seen {
+            coverage,
+            pairs,
+            soft: self.soft.compare(body),
+            phrase,
+        }
+    }
+}
+
+/// How well each word piece of the question is met by the piece most like it.
+struct Soft {
+    /// Direction and weight of each piece of the question.
+    pieces: Vec<(Vec<f32>, f32)>,
+    /// Where the likenesses of a piece that was met before are kept.
+    known: HashMap<u16, usize>,
+    likenesses: Vec<f32>,
+    ids: Vec<u16>,
+}
+
+impl Soft {
+    fn new(meaning: &str) -> Self {
         let table = Table::built_in();
-        let mut ids = table.encode(&meaning);
+        let mut ids = table.encode(meaning);
         ids.sort_unstable();
         ids.dedup();
+        ids.truncate(MOST_PIECES);
         let mut pieces: Vec<(Vec<f32>, f32)> = ids
             .into_iter()
             .map(|id| {
@@ -140,78 +212,54 @@ impl Question {
             .sum::<f32>()
             .max(1e-6);
         pieces.iter_mut().for_each(|(_, weight)| *weight /= total);
-        let phrases = query
-            .phrases
-            .iter()
-            .map(|phrase| phrase.to_lowercase())
-            .collect();
         Self {
-            terms: weighted,
-            pairs,
-            phrases,
             pieces,
+            known: HashMap::new(),
+            likenesses: Vec::new(),
+            ids: Vec::new(),
         }
     }
 
-    fn compare(&self, text: &str, body: &str, terms: &mut Terms) -> Seen {
-        let found = terms.of(text);
-        let present: HashSet<&str> = found.iter().map(String::as_str).collect();
-        let coverage = self
-            .terms
-            .iter()
-            .filter(|(term, _)| present.contains(term.as_str()))
-            .map(|(_, weight)| weight)
-            .sum();
-        let in_row: HashSet<(String, String)> = found
-            .windows(2)
-            .map(|pair| (pair[0].clone(), pair[1].clone()))
-            .filter(|pair| self.pairs.contains(pair))
-            .collect();
-        let pairs = in_row.len() as f32 / self.pairs.len().max(1) as f32;
-        let lower = text.to_lowercase();
-        let kept = self
-            .phrases
-            .iter()
-            .filter(|phrase| lower.contains(phrase.as_str()))
-            .count();
-        let phrase = kept as f32 / self.phrases.len().max(1) as f32;
-        Seen {
-            coverage,
-            pairs,
-            soft: self.soft(body),
-            phrase,
-        }
-    }
-
-    /// How well each word piece of the question is met by the one most like it.
-    fn soft(&self, body: &str) -> f32 {
-        let table = Table::built_in();
-        let mut ids = table.encode(body);
-        ids.sort_unstable();
-        ids.dedup();
-        let mut best = vec![-1.0_f32; self.pieces.len()];
-        for id in ids {
-            let (row, _) = table.row(id);
-            let mut wide = [0.0_f32; DIMENSIONS];
-            let mut length = 0.0;
-            for (wide, value) in wide.iter_mut().zip(row) {
-                *wide = f32::from(*value as i8);
-            }
-            for value in &wide {
-                length += value * value;
-            }
-            let scale = 1.0 / length.sqrt().max(1e-6);
-            for ((vector, _), best) in self.pieces.iter().zip(&mut best) {
-                *best = best.max(dot(vector, &wide) * scale);
+    fn compare(&mut self, body: &str) -> f32 {
+        let count = self.pieces.len();
+        let mut best = vec![0.0_f32; count];
+        let mut ids = std::mem::take(&mut self.ids);
+        ids.clear();
+        Table::built_in().encode_into(body, &mut ids);
+        for id in &ids {
+            let from = self.likeness(*id);
+            for (best, like) in best.iter_mut().zip(&self.likenesses[from..from + count]) {
+                *best = best.max(*like);
             }
         }
+        self.ids = ids;
         self.pieces
             .iter()
             .zip(best)
-            .map(|((_, weight), best)| weight * best.max(0.0))
+            .map(|((_, weight), best)| weight * best)
             .sum()
     }
+
+    fn likeness(&mut self, id: u16) -> usize {
+        if let Some(at) = self.known.get(&id) {
+            return *at;
+        }
+        let at = self.likenesses.len();
+        let (row, _) = Table::built_in().row(id);
+        let wide = row.map(|value| f32::from(value as i8));
+        let scale = 1.0 / dot(&wide, &wide).sqrt().max(1e-6);
+        self.likenesses.extend(
+            self.pieces
+                .iter()
+                .map(|(vector, _)| dot(vector, &wide) * scale),
+        );
+        self.known.insert(id, at);
+        at
+    }
 }
+
+/// A question longer than this is compared by its first pieces.
+const MOST_PIECES: usize = 64;
 
 /// In eight lanes, which is how the compiler makes vectors of it.
 fn dot(a: &[f32], b: &[f32; DIMENSIONS]) -> f32 {

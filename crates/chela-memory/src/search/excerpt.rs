@@ -31,6 +31,9 @@ pub enum Budget {
     Chars(usize),
 }
 
+/// A neighbour joins when it is at least this good beside what it joins.
+const WORTH_JOINING: f32 = 0.5;
+
 /// Puts hits, best first, together into excerpts, best first.
 pub fn excerpts(hits: &[Hit], budget: Budget) -> Vec<Excerpt> {
     let mut shown: Vec<Excerpt> = Vec::new();
@@ -44,6 +47,7 @@ pub fn excerpts(hits: &[Hit], budget: Budget) -> Vec<Excerpt> {
         };
         let beside = shown.iter_mut().position(|excerpt| {
             excerpt.label == hit.label
+                && hit.score >= excerpt.score * WORTH_JOINING
                 && excerpt.text.chars().count() + length < longest
                 && (hit.slot + 1 == excerpt.slots.0 || hit.slot == excerpt.slots.1 + 1)
         });

@@ -1,1 +1,270 @@
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
 
+use chela_core::FixedClock;
+
+use super::{Confidence, VectorState};
+use crate::embed::{EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, ModelId, Retry};
+use crate::memory::{Memory, OpenMemory};
+use crate::settings::{Duplicates, QueryMode};
+use crate::source::Places;
+use crate::tests_support::{Home, ask, found, sync};
+
+fn notes() -> Home {
+    Home::new(&[
+        (
+            "MEMORY.md",
+            "# People\n- Ann Meyer is the dentist in Lisbon\n- Bob plays chess on Mondays\n",
+        ),
+        (
+            "memory/2023-11-01.md",
+            "- the car broke down near Porto\n- paid 300 euros for the repair\n",
+        ),
+        ("memory/2021-06-01.md", "- the car was bought from Carlos\n"),
+        (
+            "memory/code.md",
+            "- set `max_results` in search_settings\n- getUserName reads the profile\n",
+        ),
+        ("memory/jp.md", "- 京都で抹茶を飲んだ\n- 明日は大阪に行く\n"),
+    ])
+}
+
+#[test]
+fn words_meaning_and_scripts_are_found() {
+    let home = notes();
+    let mut memory = home.synced();
+    let first = |memory: &mut Memory<'_>, question: &str| {
+        let hit = memory.search(&ask(question)).unwrap().answer.hits[0].clone();
+        format!("{}#L{}", hit.label, hit.start_line)
+    };
+    assert_eq!(first(&mut memory, "who is my dentist?"), "MEMORY.md#L2");
+    assert_eq!(
+        first(&mut memory, "automobile trouble"),
+        "memory/2023-11-01.md#L1"
+    );
+    assert_eq!(first(&mut memory, "max results"), "memory/code.md#L1");
+    assert_eq!(
+        first(&mut memory, "user name function"),
+        "memory/code.md#L2"
+    );
+    assert_eq!(first(&mut memory, "抹茶"), "memory/jp.md#L1");
+    assert_eq!(first(&mut memory, "大阪"), "memory/jp.md#L2");
+}
+
+#[test]
+fn quotes_dates_and_old_facts() {
+    let home = notes();
+    let mut memory = home.synced();
+    assert_eq!(
+        found(&mut memory, "\"was bought\" car")[0],
+        "memory/2021-06-01.md#L1"
+    );
+    assert_eq!(
+        found(&mut memory, "what about the car on 2021-06-01")[0],
+        "memory/2021-06-01.md#L1"
+    );
+    // Recency breaks ties; it does not bury what is old.
+    assert_eq!(
+        found(&mut memory, "who sold us the car: Carlos?")[0],
+        "memory/2021-06-01.md#L1"
+    );
+}
+
+#[test]
+fn newer_notes_win_ties_whatever_the_clock_says() {
+    let mut home = Home::new(&[
+        ("memory/2023-01-01.md", "- weight 80 kg\n"),
+        ("memory/2023-11-10.md", "- weight 79 kg\n"),
+    ]);
+    assert_eq!(
+        found(&mut home.synced(), "weight kg")[0],
+        "memory/2023-11-10.md#L1"
+    );
+    for seconds in [0, 4_000_000_000] {
+        home.host.clock = Arc::new(FixedClock(UNIX_EPOCH + Duration::from_secs(seconds)));
+        let mut memory = home.memory();
+        sync(&mut memory);
+        assert_eq!(found(&mut memory, "weight kg").len(), 2, "{seconds}");
+    }
+}
+
+#[test]
+fn results_explain_themselves() {
+    let home = notes();
+    let mut memory = home.synced();
+    let answer = memory.search(&ask("dentist in Lisbon")).unwrap();
+    let best = &answer.excerpts[0];
+    assert_eq!(best.score, 1.0);
+    assert!(
+        best.explain.bm25 > 0.0 && best.explain.cosine > 0.0,
+        "{:?}",
+        best.explain
+    );
+    assert_eq!((best.explain.keyword, best.explain.first_rank), (1.0, 1));
+    assert!(best.explain.coverage > 0.99);
+    assert_eq!(answer.answer.confidence, Confidence::High);
+    let nonsense = memory.search(&ask("zxqv")).unwrap();
+    assert_ne!(nonsense.answer.confidence, Confidence::High);
+}
+
+#[test]
+fn near_copies_are_shown_once() {
+    let line = "- the door code of the office is on the yellow card\n";
+    let mut home = Home::new(&[
+        ("memory/a.md", line),
+        ("memory/b.md", line),
+        ("memory/c.md", "- code on the door of a submarine\n"),
+    ]);
+    let places = found(&mut home.synced(), "door code office");
+    assert_eq!(
+        places
+            .iter()
+            .filter(|p| p.contains("a.md") || p.contains("b.md"))
+            .count(),
+        1
+    );
+    home.settings.query.duplicates = Duplicates::Keep;
+    assert_eq!(found(&mut home.memory(), "door code office").len(), 3);
+    home.settings.query.duplicates = Duplicates::Mmr { lambda: 0.3 };
+    assert_eq!(
+        found(&mut home.memory(), "door code office")[1],
+        "memory/c.md#L1"
+    );
+}
+
+#[test]
+fn compat_mode_wants_every_word_and_cuts() {
+    let mut home = notes();
+    home.settings.query.mode = QueryMode::Compat;
+    home.settings.query.vector_weight = Some(0.0);
+    home.settings.query.text_weight = Some(1.0);
+    home.settings.query.min_score = Some(0.01);
+    let mut memory = home.synced();
+    assert_eq!(found(&mut memory, "car Porto"), ["memory/2023-11-01.md#L1"]);
+    assert!(found(&mut memory, "car Porto dentist").is_empty());
+    let hit = memory.search(&ask("Porto")).unwrap().answer.hits[0].clone();
+    assert!((hit.score - hit.explain.bm25 / (1.0 + hit.explain.bm25)).abs() < 1e-6);
+    // The reference's own cut is 0.35.
+    home.settings.query.min_score = None;
+    home.settings.query.vector_weight = None;
+    home.settings.query.text_weight = None;
+    let answer = home.memory().search(&ask("dentist Lisbon")).unwrap().answer;
+    assert!(
+        answer.hits.iter().all(|hit| hit.score >= 0.35),
+        "{answer:?}"
+    );
+    for hit in &answer.hits {
+        let expected = 0.7 * hit.explain.cosine + 0.3 * hit.explain.keyword;
+        assert!((hit.score - expected).abs() < 1e-5);
+    }
+}
+
+/// A provider that can be told to fail and counts what it is asked.
+struct Remote {
+    fails: bool,
+    asked: std::sync::atomic::AtomicUsize,
+}
+
+impl Embedder for Remote {
+    fn id(&self) -> ModelId {
+        ModelId {
+            provider: "remote".into(),
+            model: "tiny".into(),
+        }
+    }
+
+    fn cost(&self) -> EmbedCost {
+        EmbedCost::PerBatch {
+            texts: 2,
+            micro_cents_per_token: 1.0,
+            tokens_per_second: 100.0,
+        }
+    }
+
+    fn embed(&self, texts: &[EmbedText<'_>], role: EmbedRole) -> Result<Vec<Vec<f32>>, EmbedError> {
+        if self.fails {
+            return Err(EmbedError {
+                provider: "remote".into(),
+                reason: "no key".into(),
+                retry: Retry::Never,
+            });
+        }
+        if role == EmbedRole::Document {
+            self.asked
+                .fetch_add(texts.len(), std::sync::atomic::Ordering::Relaxed);
+        }
+        Ok(texts
+            .iter()
+            .map(|t| vec![t.text.len() as f32, t.text.matches('a').count() as f32, 1.0])
+            .collect())
+    }
+}
+
+fn with<'a>(home: &'a Home, embedder: &'a dyn Embedder) -> Memory<'a> {
+    Memory::open(OpenMemory {
+        host: &home.host,
+        index_file: home.index_file(),
+        places: Places {
+            workspace: home.workspace(),
+            sessions: None,
+        },
+        settings: home.settings.clone(),
+        embedder: Some(embedder),
+    })
+    .unwrap()
+}
+
+#[test]
+fn a_provider_that_fails_is_named_while_words_go_on() {
+    let home = notes();
+    let remote = Remote {
+        fails: true,
+        asked: 0.into(),
+    };
+    let mut memory = with(&home, &remote);
+    let report = sync(&mut memory);
+    assert!(
+        report.problems[0].contains("no key"),
+        "{:?}",
+        report.problems
+    );
+    let answer = memory.search(&ask("dentist")).unwrap();
+    assert!(answer.excerpts[0].citation().starts_with("MEMORY.md#L2"));
+    assert!(matches!(answer.answer.vectors, VectorState::Failed { .. }));
+}
+
+#[test]
+fn vectors_are_never_paid_for_twice() {
+    let home = notes();
+    let remote = Remote {
+        fails: false,
+        asked: 0.into(),
+    };
+    let asked = || remote.asked.load(std::sync::atomic::Ordering::Relaxed);
+    // The local index is there first; another model adds to it.
+    drop(home.synced());
+    let mut memory = with(&home, &remote);
+    let quote = crate::vectors::quote(memory.store(), &remote).unwrap();
+    assert_eq!(quote.chunks, 9);
+    assert!(quote.micro_cents > 0.0 && quote.seconds > 0.0);
+    sync(&mut memory);
+    assert_eq!(asked(), 9);
+    assert!(matches!(
+        memory.search(&ask("car")).unwrap().answer.vectors,
+        VectorState::Used { .. }
+    ));
+    home.write("memory/new.md", "- something new\n");
+    sync(&mut memory);
+    assert_eq!(asked(), 10);
+    memory
+        .sync(crate::index::Depth::Rebuild, &mut |_| {
+            std::ops::ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert_eq!(asked(), 10);
+    // Back to the local table: its vectors are still there, or made in no time.
+    drop(memory);
+    let mut memory = home.synced();
+    let state = memory.search(&ask("car")).unwrap().answer.vectors;
+    assert!(matches!(state, VectorState::Used { .. }), "{state:?}");
+}

@@ -1,1 +1,148 @@
+use super::{Places, find};
+use crate::settings::{ExtraPath, MemorySettings, SourceKind};
+use chela_core::{Host, Trust};
+use std::fs;
+use std::path::Path;
 
+fn write(root: &Path, name: &str, text: &str) {
+    let path = root.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn labels(home: &Path, settings: &MemorySettings) -> (Vec<String>, Vec<String>) {
+    let places = Places {
+        workspace: home.join("w"),
+        sessions: Some(home.join("sessions")),
+    };
+    let found = find(&Host::fixed(home), &places, settings);
+    (found.files.into_keys().collect(), found.problems)
+}
+
+#[test]
+fn core_files_and_notes_are_found() {
+    let home = tempfile::tempdir().unwrap();
+    for name in [
+        "MEMORY.md",
+        "USER.md",
+        "AGENTS.md",
+        "memory/a.md",
+        "memory/deep/er/b.MD",
+        "memory/c.txt",
+        "memory/.hidden.md",
+    ] {
+        write(&home.path().join("w"), name, "x");
+    }
+    write(home.path(), "sessions/s.jsonl", "{}");
+    let (found, _) = labels(home.path(), &MemorySettings::default());
+    assert_eq!(
+        found,
+        ["MEMORY.md", "USER.md", "memory/a.md", "memory/deep/er/b.MD"]
+    );
+    let settings = MemorySettings {
+        sources: vec![SourceKind::Memory, SourceKind::Sessions],
+        ..MemorySettings::default()
+    };
+    assert!(
+        labels(home.path(), &settings)
+            .0
+            .contains(&"sessions/s.jsonl".to_owned())
+    );
+}
+
+#[test]
+fn a_second_memory_file_counts_when_it_is_another() {
+    let home = tempfile::tempdir().unwrap();
+    write(&home.path().join("w"), "MEMORY.md", "x");
+    write(&home.path().join("w"), "memory.md", "y");
+    assert_eq!(
+        labels(home.path(), &MemorySettings::default()).0,
+        ["MEMORY.md", "memory.md"]
+    );
+}
+
+#[test]
+fn extra_paths_are_files_folders_and_patterns() {
+    let home = tempfile::tempdir().unwrap();
+    fs::create_dir_all(home.path().join("w")).unwrap();
+    write(home.path(), "docs/a.md", "x");
+    write(home.path(), "docs/sub/b.md", "x");
+    write(home.path(), "docs/sub/c.txt", "x");
+    let with = |path: &str, pattern: Option<&str>| MemorySettings {
+        extra_paths: vec![ExtraPath {
+            path: path.into(),
+            pattern: pattern.map(str::to_owned),
+        }],
+        ..MemorySettings::default()
+    };
+    let root = home.path().display().to_string();
+    let names = |settings: &MemorySettings| {
+        let (found, problems) = labels(home.path(), settings);
+        (
+            found
+                .iter()
+                .map(|l| l.replace(&root, ""))
+                .collect::<Vec<_>>(),
+            problems.len(),
+        )
+    };
+    assert_eq!(
+        names(&with("~/docs", None)),
+        (vec!["/docs/a.md".into(), "/docs/sub/b.md".into()], 0)
+    );
+    assert_eq!(
+        names(&with("~/docs", Some("**/*.txt"))),
+        (vec!["/docs/sub/c.txt".into()], 0)
+    );
+    assert_eq!(
+        names(&with("~/docs/*.md", None)),
+        (vec!["/docs/a.md".into()], 0)
+    );
+    assert_eq!(names(&with("../docs/sub/c.txt", None)).0.len(), 1);
+    assert_eq!(names(&with("~/gone", None)), (vec![], 1));
+    assert_eq!(names(&with("~/docs/[", None)), (vec![], 1));
+}
+
+#[cfg(unix)]
+#[test]
+fn links_lead_nowhere() {
+    let home = tempfile::tempdir().unwrap();
+    let root = home.path();
+    write(root, "secret/key.md", "x");
+    fs::create_dir_all(root.join("w/memory")).unwrap();
+    std::os::unix::fs::symlink(root.join("secret"), root.join("w/memory/link")).unwrap();
+    std::os::unix::fs::symlink(root.join("secret/key.md"), root.join("w/MEMORY.md")).unwrap();
+    std::os::unix::fs::symlink(root.join("secret"), root.join("linked")).unwrap();
+    let settings = MemorySettings {
+        extra_paths: vec![ExtraPath {
+            path: "~/linked".into(),
+            pattern: None,
+        }],
+        ..MemorySettings::default()
+    };
+    let (found, problems) = labels(root, &settings);
+    assert!(found.is_empty(), "{found:?}");
+    assert!(problems[0].contains("symbolic link"), "{problems:?}");
+}
+
+#[test]
+fn trust_follows_who_writes_a_file() {
+    let home = tempfile::tempdir().unwrap();
+    write(&home.path().join("w"), "MEMORY.md", "x");
+    write(&home.path().join("w"), "memory/a.md", "x");
+    write(home.path(), "docs/a.md", "x");
+    let settings = MemorySettings {
+        extra_paths: vec![ExtraPath {
+            path: "~/docs".into(),
+            pattern: None,
+        }],
+        ..MemorySettings::default()
+    };
+    let places = Places {
+        workspace: home.path().join("w"),
+        sessions: None,
+    };
+    let found = find(&Host::fixed(home.path()), &places, &settings);
+    let trust: Vec<Trust> = found.files.values().map(|file| file.trust).collect();
+    assert_eq!(trust, [Trust::External, Trust::Owner, Trust::Agent]);
+}

@@ -1,0 +1,247 @@
+//! Forgetting: out of the files, the index, the cache and the index of transcripts.
+//!
+//! Notes are changed on disk, with a copy of what they were kept aside; transcripts are records
+//! and stay as they are, but what was forgotten is not searched any more, also not after the index
+//! was deleted and made again.
+
+use std::collections::HashSet;
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use chela_core::{Audience, ContentHash};
+
+use crate::chunk::{Chunk, Cut};
+use crate::index::Depth;
+use crate::memory::{Ask, Memory};
+use crate::source::{self, FileSource};
+use crate::store::StoreError;
+use crate::transcript;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ForgetError {
+    #[error("{} could not be changed; nothing more was forgotten", path.display())]
+    Write {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What to forget.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    /// Every entry that contains these words, whatever their case.
+    Text(String),
+    /// Entries of a file that touch these lines.
+    Lines {
+        label: String,
+        first: u32,
+        last: u32,
+    },
+}
+
+/// An entry that would go.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Doomed {
+    pub label: String,
+    pub start_line: u32,
+    pub end_line: u32,
+    pub text: String,
+    /// Taken out of the file, or out of the index alone.
+    pub from_file: bool,
+}
+
+/// What was forgotten.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Forgotten {
+    pub entries: Vec<Doomed>,
+    /// Where the files are kept as they were.
+    pub copies: Vec<PathBuf>,
+}
+
+impl Memory<'_> {
+    /// The entries that would go. Changes nothing.
+    pub fn find_to_forget(&self, what: &What) -> Vec<Doomed> {
+        let found = source::find(self.host(), self.places(), self.settings());
+        let wanted = match what {
+            What::Text(text) => text.trim().to_lowercase(),
+            What::Lines { .. } => String::new(),
+        };
+        let mut doomed = Vec::new();
+        for file in found.files.values() {
+            if matches!(what, What::Lines { label, .. } if *label != file.label) {
+                continue;
+            }
+            let Ok(content) = std::fs::read(&file.path) else {
+                continue;
+            };
+            let content = String::from_utf8_lossy(&content);
+            let units: Vec<Chunk> = match file.source {
+                FileSource::Sessions => transcript::cut(&content),
+                _ => Cut::default().markdown(&file.label, &content),
+            };
+            let hit = |unit: &Chunk| match what {
+                What::Text(_) => !wanted.is_empty() && unit.text.to_lowercase().contains(&wanted),
+                What::Lines { first, last, .. } => {
+                    unit.start_line <= *last && unit.end_line >= *first
+                }
+            };
+            doomed.extend(units.into_iter().filter(hit).map(|unit| Doomed {
+                label: file.label.clone(),
+                start_line: unit.start_line,
+                end_line: unit.end_line,
+                text: unit.text,
+                from_file: file.source != FileSource::Sessions,
+            }));
+        }
+        doomed
+    }
+
+    /// Forgets these entries, as [`Memory::find_to_forget`] named them.
+    pub fn forget(&mut self, entries: Vec<Doomed>) -> Result<Forgotten, ForgetError> {
+        let mut forgotten = Forgotten {
+            copies: Vec::new(),
+            entries,
+        };
+        let found = source::find(self.host(), self.places(), self.settings());
+        let labels: HashSet<String> = forgotten
+            .entries
+            .iter()
+            .filter(|e| e.from_file)
+            .map(|e| e.label.clone())
+            .collect();
+        for label in labels {
+            let Some(file) = found.files.get(&label) else {
+                continue;
+            };
+            let fail = |source| ForgetError::Write {
+                path: file.path.clone(),
+                source,
+            };
+            let content = std::fs::read(&file.path).map_err(fail)?;
+            let copy = self.keep_copy(&label, &content).map_err(fail)?;
+            forgotten.copies.push(copy);
+            let text = String::from_utf8_lossy(&content);
+            let goes = |number: u32| {
+                forgotten.entries.iter().any(|entry| {
+                    entry.label == label && (entry.start_line..=entry.end_line).contains(&number)
+                })
+            };
+            let kept: String = (1..)
+                .zip(text.split_inclusive('\n'))
+                .filter(|(number, _)| !goes(*number))
+                .map(|(_, line)| line)
+                .collect();
+            replace(&file.path, kept.as_bytes()).map_err(fail)?;
+        }
+        let index_only = forgotten.entries.iter().filter(|entry| !entry.from_file);
+        let hashes: Vec<ContentHash> = index_only
+            .map(|entry| ContentHash::of(&entry.text))
+            .collect();
+        if !hashes.is_empty() {
+            let path = list_file(self.store().path());
+            append(&path, &hashes).map_err(|source| ForgetError::Write { path, source })?;
+        }
+        self.forget_in_index(&forgotten.entries)?;
+        Ok(forgotten)
+    }
+
+    fn forget_in_index(&mut self, entries: &[Doomed]) -> Result<(), ForgetError> {
+        let drop_rows = |store: &crate::store::Store| {
+            let connection = store.connection();
+            // What is deleted is overwritten, in the file too.
+            connection.pragma_update(None, "secure_delete", "ON")?;
+            for entry in entries {
+                // The time of change may be the same; a size that cannot be makes it new.
+                connection.execute(
+                    "UPDATE files SET size = -1, hash = x'00' WHERE label = ?1",
+                    [&entry.label],
+                )?;
+            }
+            connection
+                .execute("DELETE FROM embedding_cache", [])
+                .map(drop)
+        };
+        drop_rows(self.store()).map_err(|error| self.store().explain(error))?;
+        self.sync(Depth::Verify, &mut |_| ControlFlow::Continue(()))?;
+        let compact = |store: &crate::store::Store| {
+            let connection = store.connection();
+            connection.execute(
+                "INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize')",
+                [],
+            )?;
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+            connection.pragma_update(None, "secure_delete", "OFF")
+        };
+        compact(self.store()).map_err(|error| self.store().explain(error))?;
+        Ok(())
+    }
+
+    /// Keeps a file as it was, beside the index.
+    fn keep_copy(&self, label: &str, content: &[u8]) -> std::io::Result<PathBuf> {
+        let folder = self.store().path().with_extension("history");
+        std::fs::create_dir_all(&folder)?;
+        let name = label.replace(['/', '\\'], "__");
+        let path = folder.join(format!("{}-{name}", self.host().unix_time()));
+        std::fs::write(&path, content)?;
+        Ok(path)
+    }
+
+    /// Whether nothing about a text is found any more.
+    pub fn is_forgotten(&mut self, text: &str) -> Result<bool, StoreError> {
+        let ask = Ask {
+            question: text,
+            max_results: Some(20),
+            min_score: None,
+            audience: Audience::Private,
+        };
+        let found = self.search(&ask)?;
+        Ok(!found
+            .excerpts
+            .iter()
+            .any(|excerpt| excerpt.text.contains(text)))
+    }
+}
+
+/// The list of what was forgotten in transcripts. It survives the index.
+pub(crate) fn list_file(index: &Path) -> PathBuf {
+    index.with_extension("forgotten")
+}
+
+/// The hashes of units that are not to be indexed.
+pub(crate) fn list(index: &Path) -> HashSet<ContentHash> {
+    let text = std::fs::read_to_string(list_file(index)).unwrap_or_default();
+    text.lines()
+        .filter_map(|line| ContentHash::from_hex(line.trim()))
+        .collect()
+}
+
+fn append(path: &Path, hashes: &[ContentHash]) -> std::io::Result<()> {
+    let mut file = std::fs::File::options()
+        .create(true)
+        .append(true)
+        .open(path)?;
+    for hash in hashes {
+        writeln!(file, "{hash}")?;
+    }
+    file.sync_data()
+}
+
+/// Replaces a file in one step: a crash leaves the old or the new one.
+fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".forgetting");
+    let draft = PathBuf::from(name);
+    let mut file = std::fs::File::create(&draft)?;
+    file.write_all(content)?;
+    file.sync_data()?;
+    if let Ok(facts) = std::fs::metadata(path) {
+        std::fs::set_permissions(&draft, facts.permissions())?;
+    }
+    std::fs::rename(&draft, path)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,295 @@
+//! What could be better about the notes themselves.
+
+mod diff;
+
+use std::collections::BTreeMap;
+
+use crate::chunk::{Chunk, Cut};
+use crate::day::Day;
+use crate::words::Terms;
+
+/// A finding, with the places it is about.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Finding {
+    pub kind: FindingKind,
+    pub message: String,
+    pub places: Vec<Place>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FindingKind {
+    Duplicate,
+    Contradiction,
+    StaleDate,
+    Oversized,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub struct Place {
+    pub label: String,
+    pub line: u32,
+    pub text: String,
+}
+
+/// A note to look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Note<'a> {
+    pub label: &'a str,
+    pub text: &'a str,
+}
+
+/// What is too much, too old, too alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LintLimits {
+    /// MEMORY.md is read into every session: beyond this it is cut.
+    pub memory_chars: usize,
+    /// A dated entry older than this is history.
+    pub stale_days: i32,
+}
+
+impl Default for LintLimits {
+    fn default() -> Self {
+        Self {
+            memory_chars: 20_000,
+            stale_days: 180,
+        }
+    }
+}
+
+/// Looks at all notes.
+pub fn lint(notes: &[Note<'_>], today: Day, limits: &LintLimits) -> Vec<Finding> {
+    let units: Vec<(&str, Chunk)> = notes
+        .iter()
+        .flat_map(|note| {
+            Cut::default()
+                .markdown(note.label, note.text)
+                .into_iter()
+                .map(|unit| (note.label, unit))
+        })
+        .collect();
+    let mut findings = duplicates(&units);
+    findings.extend(contradictions(&units));
+    findings.extend(stale(&units, today, limits));
+    findings.extend(oversized(notes, limits));
+    findings.sort_by(|a, b| a.kind.cmp(&b.kind).then_with(|| a.places.cmp(&b.places)));
+    findings
+}
+
+/// Entries in the same words. Short ones ("done", "ok") repeat for good reasons.
+fn duplicates(units: &[(&str, Chunk)]) -> Vec<Finding> {
+    const FEWEST_TERMS: usize = 4;
+    let mut terms = Terms::default();
+    let mut by_words: BTreeMap<Vec<String>, Vec<Place>> = BTreeMap::new();
+    for (label, unit) in units {
+        let words = terms.of(unit.body());
+        if words.len() >= FEWEST_TERMS {
+            by_words.entry(words).or_default().push(place(label, unit));
+        }
+    }
+    by_words
+        .into_values()
+        .filter(|places| places.len() > 1)
+        .map(|places| Finding {
+            kind: FindingKind::Duplicate,
+            message: format!("the same entry stands in {} places; keep one", places.len()),
+            places,
+        })
+        .collect()
+}
+
+/// `X is …` said twice with different endings.
+fn contradictions(units: &[(&str, Chunk)]) -> Vec<Finding> {
+    let mut by_key: BTreeMap<String, Vec<(String, Place)>> = BTreeMap::new();
+    for (label, unit) in units {
+        for line in unit.body().lines() {
+            if let Some((key, value)) = statement(line) {
+                by_key
+                    .entry(key)
+                    .or_default()
+                    .push((value, place(label, unit)));
+            }
+        }
+    }
+    by_key
+        .into_iter()
+        .filter(|(_, said)| said.iter().any(|(value, _)| *value != said[0].0))
+        .map(|(key, said)| Finding {
+            kind: FindingKind::Contradiction,
+            message: format!("\"{key}\" is said to be different things; keep what holds"),
+            places: said.into_iter().map(|(_, place)| place).collect(),
+        })
+        .collect()
+}
+
+/// Subject and value of a short plain sentence.
+fn statement(line: &str) -> Option<(String, String)> {
+    const MOST_WORDS: usize = 6;
+    let line = line.trim().trim_end_matches('.');
+    let (key, value) = [" is ", " are ", ": "]
+        .iter()
+        .find_map(|mark| line.split_once(mark))?;
+    let words = key.split_whitespace().count();
+    let plain = key
+        .chars()
+        .all(|c| c.is_alphanumeric() || " '’-_".contains(c));
+    // "It is raining" says nothing that lasts.
+    let about = !matches!(
+        key.to_lowercase().as_str(),
+        "it" | "this" | "that" | "there" | "he" | "she" | "they" | "here" | "what" | "note"
+    );
+    (plain && about && (1..=MOST_WORDS).contains(&words) && !value.trim().is_empty())
+        .then(|| (normal(key), normal(value)))
+}
+
+fn normal(text: &str) -> String {
+    let text = text
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .to_lowercase();
+    text.strip_prefix("the ").map(str::to_owned).unwrap_or(text)
+}
+
+/// Dated entries in files that are read into every session.
+fn stale(units: &[(&str, Chunk)], today: Day, limits: &LintLimits) -> Vec<Finding> {
+    units
+        .iter()
+        .filter(|(label, _)| is_core(label))
+        .filter_map(|(label, unit)| {
+            let day = Day::find_written(&unit.text)?;
+            let age = today.0 - day.0;
+            (age > limits.stale_days).then(|| Finding {
+                kind: FindingKind::StaleDate,
+                message: format!("{day} is {age} days ago; is it still worth reading every time?"),
+                places: vec![place(label, unit)],
+            })
+        })
+        .collect()
+}
+
+fn oversized(notes: &[Note<'_>], limits: &LintLimits) -> Vec<Finding> {
+    notes
+        .iter()
+        .filter(|note| is_core(note.label))
+        .filter_map(|note| {
+            let chars = note.text.chars().count();
+            (chars > limits.memory_chars).then(|| Finding {
+                kind: FindingKind::Oversized,
+                message: format!(
+                    "{} has {chars} characters, {} fit into a session; move what is rarely needed to daily notes",
+                    note.label, limits.memory_chars
+                ),
+                places: vec![Place { label: note.label.into(), line: 1, text: String::new() }],
+            })
+        })
+        .collect()
+}
+
+fn is_core(label: &str) -> bool {
+    matches!(label, "MEMORY.md" | "memory.md" | "USER.md")
+}
+
+fn place(label: &str, unit: &Chunk) -> Place {
+    Place {
+        label: label.to_owned(),
+        line: unit.start_line,
+        text: unit.text.clone(),
+    }
+}
+
+/// A change that would mend findings: whole units moved from MEMORY.md to a daily note.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposal {
+    pub memory: String,
+    pub note_label: String,
+    pub note: String,
+    /// Both changes, as `diff -u` writes them.
+    pub diff: String,
+}
+
+/// Proposes to move repeated, stale and, while the file is too large, the oldest dated entries of
+/// MEMORY.md into a daily note. Nothing is written.
+pub fn propose_move(notes: &[Note<'_>], today: Day, limits: &LintLimits) -> Option<Proposal> {
+    let memory = notes.iter().find(|note| note.label == "MEMORY.md")?;
+    let findings = lint(notes, today, limits);
+    let mut lines: Vec<u32> = Vec::new();
+    for finding in &findings {
+        let here = finding
+            .places
+            .iter()
+            .filter(|place| place.label == "MEMORY.md");
+        match finding.kind {
+            // Where MEMORY.md repeats itself the first stays; what a daily note has too may go.
+            FindingKind::Duplicate => {
+                let elsewhere = finding
+                    .places
+                    .iter()
+                    .any(|place| place.label != "MEMORY.md");
+                lines.extend(here.skip(usize::from(!elsewhere)).map(|place| place.line));
+            }
+            FindingKind::StaleDate => lines.extend(here.map(|place| place.line)),
+            FindingKind::Contradiction | FindingKind::Oversized => {}
+        }
+    }
+    let units = Cut::default().markdown(memory.label, memory.text);
+    let mut moved: Vec<&Chunk> = units
+        .iter()
+        .filter(|u| lines.contains(&u.start_line))
+        .collect();
+    let mut size = memory.text.chars().count()
+        - moved
+            .iter()
+            .map(|unit| unit.text.chars().count() + 1)
+            .sum::<usize>()
+            .min(memory.text.len());
+    // Still too large: what stands at the end was added last and is the least settled.
+    for unit in units.iter().rev() {
+        if size <= limits.memory_chars {
+            break;
+        }
+        if !lines.contains(&unit.start_line) {
+            size = size.saturating_sub(unit.text.chars().count() + 1);
+            moved.push(unit);
+        }
+    }
+    if moved.is_empty() {
+        return None;
+    }
+    moved.sort_by_key(|unit| unit.start_line);
+    let goes = |number: u32| {
+        moved
+            .iter()
+            .any(|unit| (unit.start_line..=unit.end_line).contains(&number))
+    };
+    let kept: Vec<&str> = (1..)
+        .zip(memory.text.lines())
+        .filter(|(number, _)| !goes(*number))
+        .map(|(_, line)| line)
+        .collect();
+    let note_label = format!("memory/{today}-from-memory.md");
+    let before = notes
+        .iter()
+        .find(|note| note.label == note_label)
+        .map_or("", |note| note.text);
+    let mut note = before.to_owned();
+    if note.is_empty() {
+        note.push_str("# Moved from MEMORY.md\n\n");
+    }
+    for unit in &moved {
+        note.push_str(&unit.text);
+        note.push('\n');
+    }
+    let kept = kept.join("\n") + "\n";
+    let diff =
+        diff::unified("MEMORY.md", memory.text, &kept) + &diff::unified(&note_label, before, &note);
+    Some(Proposal {
+        memory: kept,
+        note_label,
+        note,
+        diff,
+    })
+}
+
+#[cfg(test)]
+mod tests;

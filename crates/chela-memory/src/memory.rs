@@ -1,0 +1,210 @@
+//! An agent's memory, opened: sync, search and read in one place.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use chela_core::{AgentId, Audience, Host};
+
+use crate::day::Day;
+use crate::embed::{Embedder, LocalTable};
+use crate::index::{self, Depth, Progress, SyncReport, SyncRequest};
+use crate::search::{Budget, Excerpt, SearchAnswer, SearchRequest, Searcher, Weights, excerpts};
+use crate::settings::{MemorySettings, Switch};
+use crate::source::Places;
+use crate::store::{Notice, Store, StoreError};
+
+/// Where the index of an agent lies.
+pub fn index_file(host: &Host, agent: &AgentId) -> PathBuf {
+    host.state_dir()
+        .join("state")
+        .join("memory")
+        .join(format!("{}.sqlite", agent.as_str()))
+}
+
+/// What is needed to open a memory.
+#[derive(Clone)]
+pub struct OpenMemory<'a> {
+    pub host: &'a Host,
+    pub index_file: PathBuf,
+    pub places: Places,
+    pub settings: MemorySettings,
+    /// `None` searches by words alone. The default is [`LocalTable`].
+    pub embedder: Option<&'a dyn Embedder>,
+}
+
+impl std::fmt::Debug for OpenMemory<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenMemory")
+            .field("index_file", &self.index_file)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An agent's memory.
+pub struct Memory<'a> {
+    with: OpenMemory<'a>,
+    store: Store,
+    searcher: Searcher,
+    weights: Weights,
+    notices: Vec<Notice>,
+}
+
+impl std::fmt::Debug for Memory<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Memory")
+            .field("store", &self.store.path())
+            .finish_non_exhaustive()
+    }
+}
+
+/// An answer ready to be shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    pub answer: SearchAnswer,
+    pub excerpts: Vec<Excerpt>,
+}
+
+/// One question.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ask<'q> {
+    pub question: &'q str,
+    pub max_results: Option<usize>,
+    pub min_score: Option<f32>,
+    pub audience: Audience,
+}
+
+/// No excerpt grows beyond this by merging.
+const EXCERPT_CHARS: usize = 1_200;
+/// Hits looked at per excerpt wanted: neighbours among them are merged.
+const HITS_PER_RESULT: usize = 4;
+
+impl<'a> Memory<'a> {
+    pub fn open(with: OpenMemory<'a>) -> Result<Self, StoreError> {
+        let store = Store::open(&with.index_file, with.host.unix_time())?;
+        let notices = store.notices().to_vec();
+        Ok(Self {
+            with,
+            store,
+            searcher: Searcher::default(),
+            weights: Weights::default(),
+            notices,
+        })
+    }
+
+    /// With the table that is inside the binary.
+    pub fn local(mut with: OpenMemory<'a>) -> Result<Self, StoreError> {
+        with.embedder = Some(&LocalTable);
+        Self::open(with)
+    }
+
+    pub fn settings(&self) -> &MemorySettings {
+        &self.with.settings
+    }
+
+    pub fn places(&self) -> &Places {
+        &self.with.places
+    }
+
+    pub fn host(&self) -> &'a Host {
+        self.with.host
+    }
+
+    pub fn embedder(&self) -> Option<&'a dyn Embedder> {
+        self.with.embedder
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub fn store_mut(&mut self) -> &mut Store {
+        &mut self.store
+    }
+
+    /// What the owner should know about the index, from opening it and since.
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    /// Brings the index up to date.
+    pub fn sync(
+        &mut self,
+        depth: Depth,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<SyncReport, StoreError> {
+        match self.try_sync(depth, progress) {
+            Err(StoreError::Damaged { .. }) => {
+                self.reopen()?;
+                self.try_sync(depth, progress)
+            }
+            other => other,
+        }
+    }
+
+    fn try_sync(
+        &mut self,
+        depth: Depth,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<SyncReport, StoreError> {
+        let request = SyncRequest {
+            host: self.with.host,
+            places: &self.with.places,
+            settings: &self.with.settings,
+            embedder: self.with.embedder,
+            depth,
+        };
+        index::sync(&mut self.store, &request, progress)
+    }
+
+    /// Searches what is indexed. A damaged index is replaced and filled before it answers.
+    pub fn search(&mut self, ask: &Ask<'_>) -> Result<Found, StoreError> {
+        match self.try_search(ask) {
+            Err(StoreError::Damaged { .. }) => {
+                self.reopen()?;
+                self.sync(Depth::Quick, &mut |_| ControlFlow::Continue(()))?;
+                self.try_search(ask)
+            }
+            other => other,
+        }
+    }
+
+    /// Whether a search should look at the files first.
+    pub fn syncs_on_search(&self) -> bool {
+        self.with.settings.sync.on_search == Switch::On
+    }
+
+    fn try_search(&mut self, ask: &Ask<'_>) -> Result<Found, StoreError> {
+        let mut query = self.with.settings.query.clone();
+        query.max_results = ask.max_results.unwrap_or(query.max_results).clamp(1, 100);
+        query.min_score = ask.min_score.or(query.min_score);
+        let count = query.max_results;
+        let request = SearchRequest {
+            question: ask.question,
+            settings: &query,
+            weights: &self.weights,
+            embedder: self.with.embedder,
+            today: Day::of_unix(self.with.host.unix_time()),
+            audience: ask.audience,
+            hits: count * HITS_PER_RESULT,
+        };
+        let answer = self.searcher.search(&self.store, &request)?;
+        let excerpts = excerpts(
+            &answer.hits,
+            Budget::Results {
+                count,
+                chars: EXCERPT_CHARS,
+            },
+        );
+        Ok(Found { answer, excerpts })
+    }
+
+    fn reopen(&mut self) -> Result<(), StoreError> {
+        // The file is closed before it is moved.
+        self.store = Store::temporary()?;
+        self.searcher = Searcher::default();
+        let path = &self.with.index_file;
+        self.store = Store::open_after_damage(path, self.with.host.unix_time())?;
+        self.notices.extend_from_slice(self.store.notices());
+        Ok(())
+    }
+}

@@ -1,0 +1,275 @@
+//! `memory_search` and `memory_get`: what the model calls, and the words it reads.
+
+use std::path::{Path, PathBuf};
+
+use chela_core::{Audience, Trust};
+
+use crate::memory::{Ask, Found, Memory};
+use crate::search::{Confidence, VectorState};
+use crate::settings::{Citations, ReadLimits};
+use crate::source::{self, Places};
+use crate::store::StoreError;
+
+/// Text for the model, and how far it may be trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolText {
+    pub text: String,
+    /// The lowest trust of what is quoted.
+    pub trust: Trust,
+    /// The narrowest audience of what is quoted.
+    pub audience: Audience,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum MemoryToolError {
+    #[error(
+        "query is empty. Call memory_search again with the words you look for, such as a name or a subject."
+    )]
+    EmptyQuery,
+    #[error(
+        "{path} is not part of memory. Use a path exactly as memory_search returned it, such as MEMORY.md or memory/2026-03-04.md."
+    )]
+    NotMemory { path: String },
+    #[error("{path} does not exist. Call memory_search to find the right path.")]
+    Missing { path: String },
+    #[error("{path} cannot be read: {source}")]
+    Unreadable {
+        path: String,
+        source: std::io::Error,
+    },
+    #[error(
+        "{path} has {lines} lines; there is no line {from}. Call memory_get again with from between 1 and {lines}."
+    )]
+    PastEnd { path: String, lines: u32, from: u32 },
+    #[error(
+        "memory could not be searched: {0}. Say that memory is unavailable; do not answer from it."
+    )]
+    Store(#[from] StoreError),
+}
+
+/// Runs `memory_search`.
+pub fn memory_search(memory: &mut Memory<'_>, ask: &Ask<'_>) -> Result<ToolText, MemoryToolError> {
+    if ask.question.trim().is_empty() {
+        return Err(MemoryToolError::EmptyQuery);
+    }
+    let found = memory.search(ask)?;
+    let cite = cites(memory.settings().citations, ask.audience);
+    Ok(ToolText {
+        text: results(&found, cite),
+        trust: found
+            .excerpts
+            .iter()
+            .map(|e| e.trust)
+            .min()
+            .unwrap_or(Trust::Agent),
+        audience: found
+            .excerpts
+            .iter()
+            .map(|e| e.audience)
+            .min()
+            .unwrap_or(Audience::Shared),
+    })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cite {
+    Yes,
+    No,
+}
+
+fn cites(citations: Citations, audience: Audience) -> Cite {
+    match (citations, audience) {
+        (Citations::On, _) | (Citations::Auto, Audience::Private) => Cite::Yes,
+        (Citations::Off, _) | (Citations::Auto, Audience::Shared) => Cite::No,
+    }
+}
+
+fn results(found: &Found, cite: Cite) -> String {
+    let mut text = String::new();
+    let count = found.excerpts.len();
+    match (count, found.answer.searched) {
+        (0, 0) => text.push_str(
+            "Memory is empty: nothing is indexed yet. Say that you checked and found no notes.",
+        ),
+        (0, searched) => text.push_str(&format!(
+            "Nothing found among {searched} entries. Try other words, or say that you checked and found nothing."
+        )),
+        _ => {
+            if found.answer.confidence == Confidence::Low {
+                text.push_str(
+                    "Low confidence: these entries share little with the question. If none fits, say that you checked.\n\n",
+                );
+            }
+            for (number, excerpt) in (1..).zip(&found.excerpts) {
+                let heading = match excerpt.heading.is_empty() {
+                    true => String::new(),
+                    false => format!(" ({})", excerpt.heading),
+                };
+                text.push_str(&format!(
+                    "[{number}] {} lines {}-{}{heading}, score {:.2}\n{}\n",
+                    excerpt.label, excerpt.start_line, excerpt.end_line, excerpt.score, excerpt.text
+                ));
+                if cite == Cite::Yes {
+                    text.push_str(&format!("Source: {}\n", excerpt.citation()));
+                }
+                if number < count {
+                    text.push('\n');
+                }
+            }
+        }
+    }
+    if let VectorState::Failed { problem } = &found.answer.vectors {
+        text.push_str(&format!(
+            "\nNote: searched by words only, because the {problem}.\n"
+        ));
+    }
+    text
+}
+
+/// What `memory_get` asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Get<'a> {
+    pub path: &'a str,
+    /// First line, from 1.
+    pub from: Option<u32>,
+    pub lines: Option<u32>,
+    pub audience: Audience,
+}
+
+/// Lines of a file that belongs to memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lines {
+    pub label: String,
+    pub start_line: u32,
+    pub end_line: u32,
+    pub total_lines: u32,
+    pub text: String,
+    pub trust: Trust,
+    /// The next line to ask for, when there is more.
+    pub next: Option<u32>,
+}
+
+/// Runs `memory_get`.
+pub fn memory_get(memory: &Memory<'_>, get: &Get<'_>) -> Result<ToolText, MemoryToolError> {
+    let lines = read(memory, get)?;
+    let mut text = format!(
+        "{} lines {}-{} of {}\n{}",
+        lines.label, lines.start_line, lines.end_line, lines.total_lines, lines.text
+    );
+    if let Some(next) = lines.next {
+        text.push_str(&format!("\n[more: call memory_get with from={next}]"));
+    }
+    Ok(ToolText {
+        text,
+        trust: lines.trust,
+        audience: Audience::Private,
+    })
+}
+
+/// The lines themselves. Only files that memory is made of can be read.
+pub fn read(memory: &Memory<'_>, get: &Get<'_>) -> Result<Lines, MemoryToolError> {
+    let path = get.path.trim();
+    let label = path
+        .split('#')
+        .next()
+        .unwrap_or(path)
+        .trim_start_matches("./")
+        .replace('\\', "/");
+    if !Audience::Private.may_reach(get.audience) {
+        return Err(MemoryToolError::NotMemory { path: label });
+    }
+    let (file, trust) = locate(memory, &label)?;
+    let content = std::fs::read(&file).map_err(|source| match source.kind() {
+        std::io::ErrorKind::NotFound => MemoryToolError::Missing {
+            path: label.clone(),
+        },
+        _ => MemoryToolError::Unreadable {
+            path: label.clone(),
+            source,
+        },
+    })?;
+    let content = String::from_utf8_lossy(&content);
+    cut(&label, &content, trust, get, memory.settings().limits)
+}
+
+/// A path memory may read: one it is made of today, wherever links lead.
+fn locate(memory: &Memory<'_>, label: &str) -> Result<(PathBuf, Trust), MemoryToolError> {
+    let places = memory.places();
+    let refused = || MemoryToolError::NotMemory {
+        path: label.to_owned(),
+    };
+    if label.is_empty()
+        || Path::new(label)
+            .components()
+            .any(|part| part.as_os_str() == "..")
+    {
+        return Err(refused());
+    }
+    let found = source::find(memory.host(), places, memory.settings());
+    if let Some(file) = found.files.get(label) {
+        return Ok((file.path.clone(), file.trust));
+    }
+    if is_memory_name(label) && !places.workspace.join(label).exists() {
+        return Err(MemoryToolError::Missing {
+            path: label.to_owned(),
+        });
+    }
+    Err(refused())
+}
+
+fn is_memory_name(label: &str) -> bool {
+    matches!(label, "MEMORY.md" | "memory.md" | "USER.md")
+        || (label.starts_with("memory/") && label.ends_with(".md"))
+}
+
+fn cut(
+    label: &str,
+    content: &str,
+    trust: Trust,
+    get: &Get<'_>,
+    limits: ReadLimits,
+) -> Result<Lines, MemoryToolError> {
+    let all: Vec<&str> = content.lines().collect();
+    let total = all.len() as u32;
+    let from = get.from.unwrap_or(1).max(1);
+    if from > total && total > 0 {
+        return Err(MemoryToolError::PastEnd {
+            path: label.to_owned(),
+            lines: total,
+            from,
+        });
+    }
+    let wanted = get.lines.unwrap_or(limits.default_lines).max(1);
+    let mut text = String::new();
+    let mut used = 0;
+    let mut end = from.saturating_sub(1);
+    for line in all.iter().skip(from as usize - 1).take(wanted as usize) {
+        let length = line.chars().count() + 1;
+        if used + length > limits.max_chars && used > 0 {
+            break;
+        }
+        if used > 0 {
+            text.push('\n');
+        }
+        text.extend(line.chars().take(limits.max_chars));
+        used += length;
+        end += 1;
+    }
+    Ok(Lines {
+        label: label.to_owned(),
+        start_line: from,
+        end_line: end,
+        total_lines: total,
+        text,
+        trust,
+        next: (end < total).then_some(end + 1),
+    })
+}
+
+/// Where an agent keeps its notes, for messages.
+pub fn notes_folder(places: &Places) -> PathBuf {
+    places.workspace.join("memory")
+}
+
+#[cfg(test)]
+mod tests;

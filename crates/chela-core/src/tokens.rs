@@ -38,16 +38,18 @@ pub fn count_at_most(text: &str, limit: usize) -> Option<usize> {
 }
 
 /// Length in bytes of a prefix of `text` with at most `limit` tokens, ending between characters:
-/// the longest one, or little less than it where the text ends inside a very long word.
+/// the longest one, or little less than it where words of many kilobytes are involved.
 pub fn prefix_within(text: &str, limit: usize) -> usize {
-    /// How many bytes of a long word are looked at for each token that may still come.
+    /// How far into a long word to look for each token that may still come.
     const BYTES_PER_TOKEN: usize = 16;
+    const LEAST_BYTES: usize = 16 << 10;
     let mut merger = Merger::default();
     let mut left = limit;
     let mut end = 0;
     let text = &text[..text.floor_char_boundary(limit.saturating_mul(LONGEST))];
     for piece in Pieces::new(text) {
-        let reach = piece.floor_char_boundary(left.saturating_mul(BYTES_PER_TOKEN));
+        let reach = left.saturating_mul(BYTES_PER_TOKEN).max(LEAST_BYTES);
+        let reach = piece.floor_char_boundary(reach);
         if reach == piece.len()
             && let Some(rest) = left.checked_sub(piece_count(&mut merger, piece))
         {

@@ -38,6 +38,8 @@ fn a_prefix_is_as_long_as_its_tokens_allow() {
     assert_eq!(prefix_within(text, 0), 0);
     assert_eq!(prefix_within(text, 1000), text.len());
     assert_eq!(prefix_within("", 5), 0);
+    // One token of many bytes.
+    assert_eq!(prefix_within(&"-".repeat(64), 1), 64);
 }
 
 #[test]

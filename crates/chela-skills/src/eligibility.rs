@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use chela_core::Host;
 use serde::Serialize;
 
-use crate::settings::{PluginState, SkillsSettings};
+use crate::settings::{Credential, PluginState, SkillsSettings};
 use crate::skill::Skill;
 use crate::source::Source;
 use crate::stamp::Stamp;
@@ -196,9 +196,10 @@ pub fn hidden(skill: &Skill, gates: &Gates<'_>, programs: &mut Programs) -> Vec<
     }
     for name in &requires.env {
         let from_entry = entry.is_some_and(|entry| {
+            let given = |value: Option<&Credential>| value.is_some_and(Credential::is_given);
             let key_stands_in =
-                gating.primary_env.as_ref() == Some(name) && has_text(entry.api_key.as_deref());
-            key_stands_in || has_text(entry.env.get(name).map(String::as_str))
+                gating.primary_env.as_ref() == Some(name) && given(entry.api_key.as_ref());
+            key_stands_in || given(entry.env.get(name))
         });
         if gates.host.var(name).is_none() && !from_entry {
             let path = if gating.primary_env.as_ref() == Some(name) {
@@ -223,10 +224,6 @@ pub fn hidden(skill: &Skill, gates: &Gates<'_>, programs: &mut Programs) -> Vec<
         }
     }
     found
-}
-
-fn has_text(value: Option<&str>) -> bool {
-    value.is_some_and(|value| !value.trim().is_empty())
 }
 
 /// What the skill itself says about getting a program, else the obvious.

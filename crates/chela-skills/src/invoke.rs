@@ -7,7 +7,7 @@ use chela_core::{ContentHash, Host, sanitize};
 use serde::Serialize;
 
 use crate::front_matter::{self, CommandDispatch};
-use crate::settings::SkillEntry;
+use crate::settings::{Credential, SkillEntry};
 use crate::skill::{FileKind, Skill};
 use crate::tree;
 use crate::xml::escape;
@@ -228,9 +228,15 @@ fn env_for_run(
         .zip(entry.api_key.as_ref());
     for (name, value) in entry.env.iter().chain(from_key) {
         let is_set = host.var(name).is_some() || env.iter().any(|(known, _)| known == name);
-        if is_set || value.trim().is_empty() {
+        if is_set || !value.is_given() {
             continue;
         }
+        let Credential::Text(value) = value else {
+            notes.push(format!(
+                "variable {name} was not set: its value is kept elsewhere"
+            ));
+            continue;
+        };
         if steers_programs(name) {
             notes.push(format!(
                 "variable {name} was not set: it steers other programs"

@@ -57,8 +57,8 @@ pub use rank::{DESCRIBED_PER_MESSAGE, RankIndex, Ranked};
 pub use ranking_bench::{Miss, QuerySet, RankingBench, RankingFigures};
 pub use scan::{RootReport, RootState, Scan, SkipReason, Skipped};
 pub use settings::{
-    LoadSettings, OnChange, PluginSkills, PluginState, Ranking, SkillEntry, SkillLimits,
-    SkillsSettings, Watch,
+    Credential, LoadSettings, OnChange, PluginSkills, PluginState, Ranking, SkillEntry,
+    SkillLimits, SkillsSettings, Watch, config_is_on,
 };
 pub use skill::{FileKind, MAX_DESCRIPTION_CHARS, Skill, SkillFile};
 pub use source::{Places, Root, Source, Standing, roots};

@@ -3,11 +3,15 @@
 //! These are the keys under `skills.*`, with the agent's own `skills` and `skillsLimits` already
 //! applied: one `SkillsSettings` is the view of one agent.
 
+mod from_config;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+
+pub use from_config::config_is_on;
 
 /// Everything `skills.*` says, seen by one agent.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -65,9 +69,37 @@ pub enum Watch {
 pub struct SkillEntry {
     pub enabled: Option<bool>,
     /// The value of the skill's `primaryEnv`.
-    pub api_key: Option<String>,
-    pub env: BTreeMap<String, String>,
+    pub api_key: Option<Credential>,
+    pub env: BTreeMap<String, Credential>,
     pub config: Map<String, Value>,
+}
+
+/// A value that may be secret.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Credential {
+    Text(String),
+    /// Kept in a file or behind a command; whoever runs the agent fetches it.
+    Elsewhere,
+}
+
+impl std::fmt::Debug for Credential {
+    /// Never shows the text.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Text(_) => f.write_str("Text(…)"),
+            Self::Elsewhere => f.write_str("Elsewhere"),
+        }
+    }
+}
+
+impl Credential {
+    /// Whether there is something to use.
+    pub fn is_given(&self) -> bool {
+        match self {
+            Self::Text(text) => !text.trim().is_empty(),
+            Self::Elsewhere => true,
+        }
+    }
 }
 
 /// `skills.limits`, or an agent's `skillsLimits`.

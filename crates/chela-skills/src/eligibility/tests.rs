@@ -3,7 +3,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::{Gates, Platform, Programs, hidden};
 use crate::fixture::Home;
-use crate::{AgentSkills, PluginSkills, PluginState, Presence, SkillEntry};
+use crate::{AgentSkills, Credential, PluginSkills, PluginState, Presence, SkillEntry};
 
 fn gated(home: &mut Home, gating: &str) -> AgentSkills {
     home.write(
@@ -55,8 +55,8 @@ fn requirements_are_met_by_path_environment_entry_and_config() {
     program(home, "b");
     home.host.env.insert("SET".to_owned(), "1".to_owned());
     let entry = SkillEntry {
-        api_key: Some("secret".to_owned()),
-        env: [("OTHER".to_owned(), "2".to_owned())].into(),
+        api_key: Some(Credential::Text("secret".to_owned())),
+        env: [("OTHER".to_owned(), Credential::Text("2".to_owned()))].into(),
         ..SkillEntry::default()
     };
     home.settings.entries.insert("my-key".to_owned(), entry);

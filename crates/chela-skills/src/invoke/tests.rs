@@ -1,6 +1,6 @@
 use super::{Call, mentions, parse_call};
 use crate::fixture::Home;
-use crate::{LoadError, SkillEntry, Uses};
+use crate::{Credential, LoadError, SkillEntry, Uses};
 
 #[test]
 fn calls_are_read_as_typed() {
@@ -110,10 +110,10 @@ fn variables_are_set_for_the_run_only_when_unset_and_harmless() {
         ("BLANK", " "),
     ];
     let entry = SkillEntry {
-        api_key: Some("secret".to_owned()),
+        api_key: Some(Credential::Text("secret".to_owned())),
         env: env
             .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .map(|(name, value)| ((*name).to_owned(), Credential::Text((*value).to_owned())))
             .collect(),
         ..SkillEntry::default()
     };

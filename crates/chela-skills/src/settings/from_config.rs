@@ -1,0 +1,162 @@
+//! From the config file to the settings of one agent.
+
+use std::time::Duration;
+
+use chela_config::model;
+use chela_config::{AgentView, KeyPath, Kind, Loaded};
+use chela_core::HostEnv;
+
+use super::{
+    Credential, LoadSettings, OnChange, Ranking, SkillEntry, SkillLimits, SkillsSettings, Watch,
+};
+use crate::source::Places;
+
+impl SkillsSettings {
+    /// What `skills.*` and the agent's own keys say. Skills of plugins and of the command line
+    /// are added by whoever knows them.
+    pub fn of(loaded: &Loaded, agent: &AgentView) -> Self {
+        let skills = &loaded.config.skills;
+        let limits = &agent.skills_limits.value;
+        let watch = if skills.load.watch {
+            Watch::On
+        } else {
+            Watch::Off
+        };
+        let entries = skills.entries.iter();
+        Self {
+            load: LoadSettings {
+                extra_dirs: skills.load.extra_dirs.clone(),
+                packages: skills.load.packages.clone(),
+                watch,
+                watch_debounce: Duration::from_millis(skills.load.watch_debounce_ms),
+                allow_symlink_targets: skills.load.allow_symlink_targets.clone(),
+            },
+            entries: entries
+                .map(|(key, entry)| (key.clone(), entry_of(entry, loaded.env())))
+                .collect(),
+            allow_bundled: skills.allow_bundled.clone(),
+            limits: SkillLimits {
+                max_candidates_per_root: size(limits.max_candidates_per_root.into()),
+                max_skills_loaded_per_source: size(limits.max_skills_loaded_per_source.into()),
+                max_skills_in_prompt: size(limits.max_skills_in_prompt.into()),
+                max_skill_file_bytes: limits.max_skill_file_bytes,
+                max_skills_prompt_chars: size(limits.max_skills_prompt_chars),
+                max_skills_prompt_tokens: limits.max_skills_prompt_tokens.map(size),
+            },
+            ranking: match skills.ranking {
+                model::SkillsRanking::Stable => Ranking::Stable,
+                model::SkillsRanking::Relevance => Ranking::Relevance,
+            },
+            on_change: match skills.trust.on_change {
+                model::OnChange::Allow => OnChange::Allow,
+                model::OnChange::Warn => OnChange::Warn,
+                model::OnChange::Quarantine => OnChange::Quarantine,
+            },
+            allowed: agent.skills.value.clone(),
+            plugins: Vec::new(),
+            explicit: Vec::new(),
+        }
+    }
+}
+
+impl Places {
+    /// The folders of an agent. The folder it works in counts as a project unless it is one of
+    /// the owner's own places.
+    pub fn of(loaded: &Loaded, agent: &AgentView) -> Self {
+        let host = loaded.host();
+        let state_dir = host.state_dir();
+        let workspace = agent.workspace.value.clone();
+        let own = [&host.user_home, &state_dir, &workspace].contains(&&host.cwd);
+        let project = (!own && host.cwd.parent().is_some()).then(|| host.cwd.clone());
+        Self {
+            state_dir,
+            workspace,
+            project,
+        }
+    }
+}
+
+/// Whether the config value at a path is set to something other than no, nothing or blank. Some
+/// switches of the ecosystem are on unless they are turned off.
+pub fn config_is_on(loaded: &Loaded, path: &str) -> bool {
+    const ON_BY_DEFAULT: [&str; 2] = ["browser.enabled", "browser.evaluateEnabled"];
+    let node = KeyPath::parse(path)
+        .ok()
+        .and_then(|path| loaded.get(&path).cloned());
+    match node.map(|node| node.kind) {
+        None => ON_BY_DEFAULT.contains(&path),
+        Some(Kind::Null) => false,
+        Some(Kind::Bool(value)) => value,
+        Some(Kind::Number(number)) => number.as_f64() != Some(0.0),
+        Some(Kind::String(text)) => !text.trim().is_empty(),
+        Some(Kind::Array(_) | Kind::Object(_)) => true,
+    }
+}
+
+fn entry_of(entry: &model::SkillEntry, env: &HostEnv) -> SkillEntry {
+    let credential = |secret: &model::Secret| credential(secret, env);
+    SkillEntry {
+        enabled: entry.enabled,
+        api_key: entry.api_key.as_ref().and_then(credential),
+        env: entry
+            .env
+            .iter()
+            .filter_map(|(name, secret)| Some((name.clone(), credential(secret)?)))
+            .collect(),
+        config: entry.config.clone(),
+    }
+}
+
+fn credential(secret: &model::Secret, env: &HostEnv) -> Option<Credential> {
+    match secret {
+        model::Secret::Text(text) => Some(Credential::Text(text.clone())),
+        model::Secret::Reference(reference) => match reference.source {
+            model::SecretSource::Env => env.get(&reference.id).cloned().map(Credential::Text),
+            _ => Some(Credential::Elsewhere),
+        },
+    }
+}
+
+fn size(value: u64) -> usize {
+    usize::try_from(value).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::config_is_on;
+    use crate::{Credential, Places, Ranking, SkillsSettings};
+    use chela_core::{AgentId, Host};
+
+    #[test]
+    fn every_key_reaches_the_settings() {
+        let mut host = Host::fixed("/home/me");
+        host.env.insert("TOKEN".to_owned(), "t".to_owned());
+        let loaded = chela_config::load_text(
+            &host,
+            "{ skills: { ranking: 'relevance', allowBundled: ['a'], load: { extraDirs: ['~/x'], watchDebounceMs: 100 }, \
+             limits: { maxSkillsPromptChars: 30000 }, trust: { onChange: 'quarantine' }, \
+             entries: { gh: { enabled: false, apiKey: { source: 'env', id: 'TOKEN' }, env: { A: 'b' } } } }, \
+             browser: { headless: false }, agents: { list: [{ id: 'main', skills: ['gh'], skillsLimits: { maxSkillsInPrompt: 7 } }] } }",
+        );
+        let view = loaded.agent(&AgentId::main()).unwrap();
+        let settings = SkillsSettings::of(&loaded, &view);
+        assert_eq!(settings.ranking, Ranking::Relevance);
+        assert_eq!(settings.limits.max_skills_prompt_chars, 30_000);
+        assert_eq!(settings.limits.max_skills_in_prompt, 7);
+        assert_eq!(settings.allowed.as_deref(), Some(&["gh".to_owned()][..]));
+        assert_eq!(
+            settings.entries["gh"].api_key,
+            Some(Credential::Text("t".to_owned()))
+        );
+        assert_eq!(settings.on_change, crate::OnChange::Quarantine);
+        assert!(
+            config_is_on(&loaded, "browser.enabled") && !config_is_on(&loaded, "browser.headless")
+        );
+        assert!(!config_is_on(&loaded, "nothing.here") && !config_is_on(&loaded, "]["));
+        assert_eq!(
+            Places::of(&loaded, &view).project,
+            None,
+            "the home folder is no project"
+        );
+    }
+}

@@ -58,8 +58,9 @@ pub fn prefix_within(text: &str, limit: usize) -> usize {
             continue;
         }
         let ends = merger.ends(&piece.as_bytes()[..reach]);
-        let within = left.checked_sub(1).and_then(|last| ends.get(last));
-        end += piece.floor_char_boundary(within.copied().unwrap_or(reach));
+        if let Some(last) = left.checked_sub(1) {
+            end += piece.floor_char_boundary(ends.get(last).copied().unwrap_or(reach));
+        }
         break;
     }
     // The words at the seam may fall apart differently without what followed them.

@@ -4,19 +4,9 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::key_path::KeyPath;
+pub use chela_core::Severity;
 
-/// How bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Something was translated or is worth knowing.
-    Note,
-    /// Read, but probably not what was meant.
-    Warning,
-    /// Cannot be used as it stands.
-    Error,
-}
+use crate::key_path::KeyPath;
 
 /// A place in a file, as people count: from 1.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]

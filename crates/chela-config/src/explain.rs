@@ -82,7 +82,7 @@ pub fn explain(loaded: &Loaded, path: &KeyPath) -> Option<Explanation> {
 /// The path in the present shape: what was asked for under an older name is found as well, and
 /// `agents.list.<id>` names an agent by its id.
 fn present(loaded: &Loaded, path: &KeyPath) -> KeyPath {
-    for moved in &loaded.moves {
+    for moved in loaded.moves.iter() {
         if path.starts_with(&moved.from) {
             let rest = &path.segments()[moved.from.segments().len()..];
             return rest

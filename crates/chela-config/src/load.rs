@@ -4,6 +4,7 @@
 //! cannot be read is replaced by the last one that could. [`validate`] is the strict side.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use chela_core::Host;
 
@@ -18,19 +19,29 @@ use crate::sources::{Gathered, MainFile, gather, gather_text};
 use crate::store::ConfigStore;
 
 /// A config that can be used, and everything worth saying about it.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Loaded {
     pub config: Config,
     /// The same as a tree: in the present shape, without what cannot be used. Values keep the
     /// place they were written at.
-    pub tree: Node,
+    pub tree: Arc<Node>,
     pub source: ConfigSource,
     /// In the order of the file. Nothing here stopped the start.
     pub diagnostics: Vec<Diagnostic>,
     /// What was read from another place than it belongs.
-    pub moves: Vec<Moved>,
-    pub(crate) gathered: Gathered,
+    pub moves: Arc<[Moved]>,
+    pub(crate) gathered: Arc<Gathered>,
     pub(crate) host: Host,
+}
+
+impl std::fmt::Debug for Loaded {
+    /// Leaves the values out: they hold secrets.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Loaded")
+            .field("source", &self.source)
+            .field("diagnostics", &self.diagnostics)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Which config is in use.
@@ -190,11 +201,11 @@ fn usable(
     in_file_order(&mut diagnostics);
     Loaded {
         config,
-        tree,
+        tree: Arc::new(tree),
         source,
         diagnostics,
-        moves: migrated.moves,
-        gathered,
+        moves: migrated.moves.into(),
+        gathered: Arc::new(gathered),
         host: host.clone(),
     }
 }
@@ -227,15 +238,11 @@ fn placed(
 
 /// By file and line; what concerns no line comes first.
 fn in_file_order(diagnostics: &mut [Diagnostic]) {
-    diagnostics.sort_by(|a, b| {
-        let key = |diagnostic: &Diagnostic| {
-            diagnostic
-                .place
-                .as_ref()
-                .map(|place| (place.file.clone(), place.line, place.column))
-        };
-        key(a).cmp(&key(b))
-    });
+    fn place(diagnostic: &Diagnostic) -> Option<(&Path, u32, u32)> {
+        let place = diagnostic.place.as_ref()?;
+        Some((&place.file, place.line, place.column))
+    }
+    diagnostics.sort_by(|a, b| place(a).cmp(&place(b)));
 }
 
 impl Loaded {

@@ -8,6 +8,7 @@ mod lookup;
 mod workspace;
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use chela_core::AgentId;
 use serde_json::Value;
@@ -176,7 +177,8 @@ pub struct AgentView {
     pub limits: Resolved<LimitSet>,
     pub runtime: Resolved<Option<AgentRuntime>>,
 
-    entries: Vec<ViewEntry>,
+    lookup: lookup::Lookup,
+    entries: OnceLock<Vec<ViewEntry>>,
 }
 
 /// A short name of a model.
@@ -198,7 +200,8 @@ pub struct ViewEntry {
 impl AgentView {
     /// Every value of the view that is set or has a default, by key.
     pub fn entries(&self) -> &[ViewEntry] {
-        &self.entries
+        self.entries
+            .get_or_init(|| entries::entries(&self.lookup, self))
     }
 }
 

@@ -1,10 +1,12 @@
 //! Puts a view together.
 
+use std::sync::OnceLock;
+
 use chela_core::AgentId;
 
 use super::lookup::{Found, Lookup, overlay_json};
 use super::workspace::{agent_dir, entry_path, from_config, workspace_dir};
-use super::{AgentView, ModelAlias, Provenance, Resolved, entries, heartbeat};
+use super::{AgentView, ModelAlias, Provenance, Resolved, heartbeat};
 use crate::key_path::KeyPath;
 use crate::load::Loaded;
 use crate::model::{AgentDefaults, IdText, ModelChoice, OpenMap};
@@ -12,19 +14,15 @@ use crate::node::Node;
 
 pub fn view(loaded: &Loaded, id: &AgentId) -> AgentView {
     let top = KeyPath::root();
-    let lookup = Lookup {
-        loaded,
-        entry: entry_path(loaded, id),
-        defaults: top.key("agents").key("defaults"),
-    };
+    let lookup = Lookup::new(loaded, entry_path(loaded, id));
     let (commands, context, memory) = (top.key("commands"), top.key("context"), top.key("memory"));
     let (messages, tools, guard) = (top.key("messages"), top.key("tools"), top.key("guard"));
     let defaults = AgentDefaults::default();
     let model: Resolved<Option<ModelChoice>> = lookup.optional(lookup.find("model"));
-    let heartbeat = heartbeat::resolve(&lookup, id);
-    let mut view = AgentView {
+    let heartbeat = heartbeat::resolve(loaded, &lookup, id);
+    AgentView {
         id: id.clone(),
-        is_default: is_default(&lookup, id),
+        is_default: is_default(loaded, &lookup, id),
         name: lookup.optional(own(&lookup, "name")),
         description: lookup.optional(own(&lookup, "description")),
         identity: lookup.merged(own(&lookup, "identity")),
@@ -79,7 +77,7 @@ pub fn view(loaded: &Loaded, id: &AgentId) -> AgentView {
             Vec::new(),
         ),
         additional_system_prompt: lookup.optional(lookup.find("additionalSystemPrompt")),
-        user_timezone: timezone(&lookup),
+        user_timezone: timezone(loaded, &lookup),
         time_format: lookup.one(lookup.find("timeFormat"), Default::default()),
         owner_allow_from: lookup
             .one(lookup.shared(&commands, "ownerAllowFrom"), Vec::new())
@@ -99,7 +97,7 @@ pub fn view(loaded: &Loaded, id: &AgentId) -> AgentView {
         human_delay: lookup.merged(lookup.find("humanDelay")),
         typing_mode: lookup.optional(lookup.find("typingMode")),
         tts: lookup.merged(lookup.find_in("tts", &messages, "tts")),
-        reactions: reactions(&lookup),
+        reactions: reactions(loaded, &lookup),
         global_tools: lookup.merged(lookup.shared(&top, "tools")),
         tools: lookup.merged(own(&lookup, "tools")),
         elevated: lookup.merged(lookup.find_in("tools.elevated", &tools, "elevated")),
@@ -111,26 +109,25 @@ pub fn view(loaded: &Loaded, id: &AgentId) -> AgentView {
         ),
         limits: lookup.merged(lookup.find_in("limits", &top, "limits")),
         runtime: lookup.optional(own(&lookup, "runtime")),
-        entries: Vec::new(),
-    };
-    view.entries = entries::entries(&lookup, &view);
-    view
+        lookup: lookup.clone(),
+        entries: OnceLock::new(),
+    }
 }
 
 /// A key that only agents have.
-fn own<'l>(lookup: &Lookup<'l>, key: &str) -> Found<'l> {
+fn own<'l>(lookup: &'l Lookup, key: &str) -> Found<'l> {
     Found {
         shared: None,
         ..lookup.find(key)
     }
 }
 
-fn is_default(lookup: &Lookup<'_>, id: &AgentId) -> Resolved<bool> {
+fn is_default(loaded: &Loaded, lookup: &Lookup, id: &AgentId) -> Resolved<bool> {
     let marked: Resolved<Option<bool>> = lookup.optional(own(lookup, "default"));
-    let value = lookup.loaded.default_agent() == *id;
+    let value = loaded.default_agent() == *id;
     let from = if marked.value == Some(true) && value {
         marked.from
-    } else if value && lookup.loaded.config.agents.list.len() > 1 {
+    } else if value && loaded.config.agents.list.len() > 1 {
         Provenance::Derived {
             why: "the first agent of the list".to_owned(),
         }
@@ -140,14 +137,14 @@ fn is_default(lookup: &Lookup<'_>, id: &AgentId) -> Resolved<bool> {
         }
     } else {
         Provenance::Derived {
-            why: format!("the default is `{}`", lookup.loaded.default_agent()),
+            why: format!("the default is `{}`", loaded.default_agent()),
         }
     };
     Resolved { value, from }
 }
 
 /// Aliases of models: those for all agents, then the agent's own, which win.
-fn aliases(lookup: &Lookup<'_>) -> Resolved<Vec<ModelAlias>> {
+fn aliases(lookup: &Lookup) -> Resolved<Vec<ModelAlias>> {
     let found = lookup.find("models");
     let mut list: Vec<ModelAlias> = Vec::new();
     let mut from = Provenance::Default;
@@ -173,7 +170,7 @@ fn aliases(lookup: &Lookup<'_>) -> Resolved<Vec<ModelAlias>> {
 }
 
 /// Parameters: for all, then the model's, then the agent's own; later ones win by key.
-fn params(lookup: &Lookup<'_>, model: Option<&str>) -> Resolved<OpenMap> {
+fn params(lookup: &Lookup, model: Option<&str>) -> Resolved<OpenMap> {
     let mut merged = OpenMap::new();
     let mut from = Provenance::Default;
     let all = lookup.find("params");
@@ -204,7 +201,7 @@ fn params(lookup: &Lookup<'_>, model: Option<&str>) -> Resolved<OpenMap> {
 }
 
 /// The agent's limits over those for all agents over those for all skills.
-fn skills_limits(lookup: &Lookup<'_>) -> Resolved<crate::model::SkillsLimits> {
+fn skills_limits(lookup: &Lookup) -> Resolved<crate::model::SkillsLimits> {
     let skills = KeyPath::root().key("skills");
     let global = lookup.shared(&skills, "limits").shared;
     let found = lookup.find("skillsLimits");
@@ -231,9 +228,9 @@ fn skills_limits(lookup: &Lookup<'_>) -> Resolved<crate::model::SkillsLimits> {
     }
 }
 
-fn timezone(lookup: &Lookup<'_>) -> Resolved<Option<String>> {
+fn timezone(loaded: &Loaded, lookup: &Lookup) -> Resolved<Option<String>> {
     let set: Resolved<Option<String>> = lookup.optional(lookup.find("userTimezone"));
-    match (&set.value, &lookup.loaded.host.facts.time_zone) {
+    match (&set.value, &loaded.host.facts.time_zone) {
         (Some(zone), _) if !zone.trim().is_empty() => set,
         (_, Some(zone)) => Resolved {
             value: Some(zone.clone()),
@@ -248,16 +245,19 @@ fn timezone(lookup: &Lookup<'_>) -> Resolved<Option<String>> {
     }
 }
 
-fn reactions(lookup: &Lookup<'_>) -> Resolved<Vec<(String, crate::model::ReactionLevel)>> {
+fn reactions(
+    loaded: &Loaded,
+    lookup: &Lookup,
+) -> Resolved<Vec<(String, crate::model::ReactionLevel)>> {
     let mut levels = Vec::new();
     let mut from = Provenance::Default;
-    for (name, channel) in &lookup.loaded.config.channels.by_name {
+    for (name, channel) in &loaded.config.channels.by_name {
         if let Some(level) = channel.reaction_level {
             let path = KeyPath::root()
                 .key("channels")
                 .key(name)
                 .key("reactionLevel");
-            if let Some(node) = lookup.loaded.tree.at_path(&path) {
+            if let Some(node) = loaded.tree.at_path(&path) {
                 from = lookup.from(node, path);
             }
             levels.push((name.clone(), level));

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::lookup::{Found, Lookup};
+use super::lookup::Lookup;
 use super::{AgentView, Provenance, ViewEntry};
-use crate::key_path::KeyPath;
 use crate::model::{AgentDefaults, AgentEntry};
+use crate::node::{Kind, Node};
 use crate::redact::redact;
-use crate::shape::{Field, Object, Shape, Shaped};
+use crate::shape::{Field, Shape, Shaped};
 
 /// Objects whose inner keys are listed one by one even when nobody set them.
 const OPENED: [&str; 8] = [
@@ -37,8 +37,8 @@ const LEFT_OUT: [&str; 12] = [
     "skillsLimits",
 ];
 
-pub fn entries(lookup: &Lookup<'_>, view: &AgentView) -> Vec<ViewEntry> {
-    let mut list = vec![
+pub fn entries(lookup: &Lookup, view: &AgentView) -> Vec<ViewEntry> {
+    let list = vec![
         entry(
             "id",
             json!(view.id.as_str()),
@@ -110,72 +110,90 @@ pub fn entries(lookup: &Lookup<'_>, view: &AgentView) -> Vec<ViewEntry> {
             view.skills_limits.from.clone(),
         ),
     ];
-    let (own, all) = (
-        AgentEntry::SHAPE.as_object(),
-        AgentDefaults::SHAPE.as_object(),
-    );
-    for field in all.into_iter().chain(own).flat_map(|object| object.fields) {
-        let first = list.iter().all(|entry| {
-            entry.name != field.key && !entry.name.starts_with(&format!("{}.", field.key))
-        });
-        if first && !LEFT_OUT.contains(&field.key) {
-            walk(lookup, field, field.key, &mut list, 0);
+    let layers = Layers {
+        own: lookup
+            .entry
+            .as_ref()
+            .and_then(|entry| lookup.tree.at_path(entry)),
+        shared: lookup.tree.at_path(&lookup.defaults),
+    };
+    let mut walk = Walk { lookup, list };
+    if let Some(all) = AgentDefaults::SHAPE.as_object()
+        && let Some(own) = AgentEntry::SHAPE.as_object()
+    {
+        let only_own = own
+            .fields
+            .iter()
+            .filter(|field| all.field(field.key).is_none());
+        for field in all.fields.iter().chain(only_own) {
+            if !LEFT_OUT.contains(&field.key) {
+                walk.field(field, &mut vec![field.key], layers.under(field.key));
+            }
         }
     }
+    let mut list = walk.list;
     list.sort_by(|a, b| a.name.cmp(&b.name));
     list
 }
 
-fn walk(
-    lookup: &Lookup<'_>,
-    field: &'static Field,
-    name: &str,
-    list: &mut Vec<ViewEntry>,
-    depth: usize,
-) {
-    let found = lookup.find(name);
-    let set = found.own.is_some() || found.shared.is_some();
-    if let Shape::Object(object) = field.shape {
-        let opened = depth == 0 && OPENED.contains(&field.key);
-        if set || opened {
-            inner(lookup, object, name, list, depth);
+/// A value of the agent and the one for all agents, side by side.
+#[derive(Clone, Copy)]
+struct Layers<'l> {
+    own: Option<&'l Node>,
+    shared: Option<&'l Node>,
+}
+
+impl<'l> Layers<'l> {
+    fn under(self, key: &str) -> Self {
+        let set = |node: Option<&'l Node>| {
+            node?
+                .get(key)
+                .filter(|inner| !matches!(inner.kind, Kind::Null))
+        };
+        Self {
+            own: set(self.own),
+            shared: set(self.shared),
         }
-        return;
     }
-    match winner(lookup, found) {
-        Some((mut value, from)) => {
-            redact(&mut value, &KeyPath::root().key(field.key));
-            list.push(entry(name, value, from));
-        }
-        None => {
-            if let Some(default) = (field.default)() {
-                list.push(entry(name, default, Provenance::Default));
+}
+
+struct Walk<'l> {
+    lookup: &'l Lookup,
+    list: Vec<ViewEntry>,
+}
+
+impl<'l> Walk<'l> {
+    fn field(&mut self, field: &'static Field, keys: &mut Vec<&'static str>, layers: Layers<'l>) {
+        let set = layers.own.or(layers.shared);
+        if let Shape::Object(object) = field.shape {
+            let opened = keys.len() == 1 && OPENED.contains(&field.key);
+            if set.is_some() || opened {
+                for inner in object.fields {
+                    keys.push(inner.key);
+                    self.field(inner, keys, layers.under(inner.key));
+                    keys.pop();
+                }
             }
+            return;
         }
+        let (value, from) = match set {
+            Some(node) => {
+                let home = match (layers.own, &self.lookup.entry) {
+                    (Some(_), Some(entry)) => entry,
+                    _ => &self.lookup.defaults,
+                };
+                let path = keys.iter().fold(home.clone(), |path, key| path.key(*key));
+                let mut value = node.to_json();
+                redact(&mut value, &path);
+                (value, self.lookup.from(node, path))
+            }
+            None => match (field.default)() {
+                Some(default) => (default, Provenance::Default),
+                None => return,
+            },
+        };
+        self.list.push(entry(&keys.join("."), value, from));
     }
-}
-
-fn inner(
-    lookup: &Lookup<'_>,
-    object: &'static Object,
-    name: &str,
-    list: &mut Vec<ViewEntry>,
-    depth: usize,
-) {
-    for field in object.fields {
-        walk(
-            lookup,
-            field,
-            &format!("{name}.{}", field.key),
-            list,
-            depth + 1,
-        );
-    }
-}
-
-fn winner(lookup: &Lookup<'_>, found: Found<'_>) -> Option<(Value, Provenance)> {
-    let (node, path) = found.own.or(found.shared)?;
-    Some((node.to_json(), lookup.from(node, path)))
 }
 
 fn heartbeat(view: &AgentView) -> Value {

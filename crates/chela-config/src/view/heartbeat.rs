@@ -32,8 +32,7 @@ impl HeartbeatView {
 /// Heartbeats are off unless configured. If any agent has a block of its own, only such agents
 /// have them; otherwise the block for all belongs to one owner: `heartbeat.agentId`, else
 /// `systemAgent.agentId`, else the default agent.
-pub fn resolve(lookup: &Lookup<'_>, id: &AgentId) -> Resolved<HeartbeatView> {
-    let loaded = lookup.loaded;
+pub fn resolve(loaded: &Loaded, lookup: &Lookup, id: &AgentId) -> Resolved<HeartbeatView> {
     let found = lookup.find("heartbeat");
     let (own, shared) = (found.own.is_some(), found.shared.is_some());
     let settings: Resolved<Heartbeat> = lookup.merged(found);

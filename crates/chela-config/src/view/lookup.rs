@@ -1,19 +1,35 @@
 //! Finding a value: the agent's own, the one for all agents, or the default.
 
+use std::sync::Arc;
+
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Provenance, Resolved};
 use crate::key_path::KeyPath;
 use crate::load::Loaded;
+use crate::migrate::Moved;
 use crate::node::{Kind, Node};
+use crate::sources::Gathered;
 
 /// Looks values up for one agent.
-pub struct Lookup<'l> {
-    pub loaded: &'l Loaded,
+#[derive(Clone)]
+pub struct Lookup {
+    pub tree: Arc<Node>,
+    moves: Arc<[Moved]>,
+    gathered: Arc<Gathered>,
     /// The agent's entry in the roster.
     pub entry: Option<KeyPath>,
     pub defaults: KeyPath,
+}
+
+impl std::fmt::Debug for Lookup {
+    /// Leaves the values out: they hold secrets.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lookup")
+            .field("entry", &self.entry)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What was found for a key: up to two layers.
@@ -22,14 +38,24 @@ pub struct Found<'l> {
     pub shared: Option<(&'l Node, KeyPath)>,
 }
 
-impl<'l> Lookup<'l> {
+impl Lookup {
+    pub fn new(loaded: &Loaded, entry: Option<KeyPath>) -> Self {
+        Self {
+            tree: Arc::clone(&loaded.tree),
+            moves: Arc::clone(&loaded.moves),
+            gathered: Arc::clone(&loaded.gathered),
+            entry,
+            defaults: KeyPath::root().key("agents").key("defaults"),
+        }
+    }
+
     /// A key that stands under the agent and under `agents.defaults`.
-    pub fn find(&self, key: &str) -> Found<'l> {
+    pub fn find(&self, key: &str) -> Found<'_> {
         self.find_in(key, &self.defaults, key)
     }
 
     /// A key of the agent whose counterpart for all agents stands elsewhere.
-    pub fn find_in(&self, own_key: &str, home: &KeyPath, shared_key: &str) -> Found<'l> {
+    pub fn find_in(&self, own_key: &str, home: &KeyPath, shared_key: &str) -> Found<'_> {
         Found {
             own: self
                 .entry
@@ -40,21 +66,25 @@ impl<'l> Lookup<'l> {
     }
 
     /// A key that only exists for all agents.
-    pub fn shared(&self, home: &KeyPath, key: &str) -> Found<'l> {
+    pub fn shared(&self, home: &KeyPath, key: &str) -> Found<'_> {
         Found {
             own: None,
             shared: self.at(home, key),
         }
     }
 
-    fn at(&self, home: &KeyPath, key: &str) -> Option<(&'l Node, KeyPath)> {
-        let path = key.split('.').fold(home.clone(), |path, key| path.key(key));
-        let node = self.loaded.tree.at_path(&path)?;
-        (node.kind != Kind::Null).then_some((node, path))
+    fn at(&self, home: &KeyPath, key: &str) -> Option<(&Node, KeyPath)> {
+        let mut node = self.tree.at_path(home)?;
+        for key in key.split('.') {
+            node = node.get(key)?;
+        }
+        // Most keys are not set: the path is made only for those that are.
+        let path = || key.split('.').fold(home.clone(), |path, key| path.key(key));
+        (node.kind != Kind::Null).then(|| (node, path()))
     }
 
     /// The winning layer alone, or `default`.
-    pub fn one<T: DeserializeOwned>(&self, found: Found<'l>, default: T) -> Resolved<T> {
+    pub fn one<T: DeserializeOwned>(&self, found: Found<'_>, default: T) -> Resolved<T> {
         let winner = found.own.or(found.shared);
         match winner.and_then(|(node, path)| Some((node.read().ok()?, self.from(node, path)))) {
             Some((value, from)) => Resolved { value, from },
@@ -66,12 +96,12 @@ impl<'l> Lookup<'l> {
     }
 
     /// The same for a key that need not have a value.
-    pub fn optional<T: DeserializeOwned>(&self, found: Found<'l>) -> Resolved<Option<T>> {
+    pub fn optional<T: DeserializeOwned>(&self, found: Found<'_>) -> Resolved<Option<T>> {
         self.one(found, None)
     }
 
     /// Both layers merged, key by key; the agent's wins. Keys set in neither have their defaults.
-    pub fn merged<T: DeserializeOwned + Default>(&self, found: Found<'l>) -> Resolved<T> {
+    pub fn merged<T: DeserializeOwned + Default>(&self, found: Found<'_>) -> Resolved<T> {
         match (found.shared, found.own) {
             (Some((shared, _)), Some((own, path))) => {
                 let mut node = shared.clone();
@@ -86,14 +116,14 @@ impl<'l> Lookup<'l> {
     }
 
     pub fn from(&self, node: &Node, path: KeyPath) -> Provenance {
-        let place = self.loaded.place(node.at);
+        let place = self.gathered.place(node.at);
         let own = self
             .entry
             .as_ref()
             .is_some_and(|entry| path.starts_with(entry));
         // People know the key as they wrote it.
-        let path = crate::migrate::written_at(&self.loaded.moves, &path)
-            .map_or(path, |(written, _)| written);
+        let path =
+            crate::migrate::written_at(&self.moves, &path).map_or(path, |(written, _)| written);
         if own {
             Provenance::Agent { path, place }
         } else {

@@ -1,8 +1,12 @@
 //! What can be typed. What it means is decided in `cmd`.
 
+mod memory;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+
+pub use memory::{BenchMode, MemoryCommand};
 
 #[derive(Debug, Parser)]
 #[command(
@@ -73,6 +77,10 @@ Examples:
     /// The files an agent is made of, and their history
     #[command(subcommand)]
     Workspace(WorkspaceCommand),
+
+    /// What is remembered: search it, measure it, keep it good
+    #[command(subcommand)]
+    Memory(MemoryCommand),
 
     /// The agents, what they may do and where each setting comes from
     #[command(subcommand)]

@@ -7,6 +7,7 @@ mod doctor;
 mod explain;
 mod init;
 mod input;
+mod memory;
 mod prompt;
 mod reference;
 mod setup;
@@ -33,6 +34,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: Option<Command>) -> Outcom
         Some(Command::Doctor(args)) => doctor::run(host, screen, &args),
         Some(Command::Config(command)) => config::run(host, screen, command),
         Some(Command::Workspace(command)) => workspace::run(host, screen, command),
+        Some(Command::Memory(command)) => memory::run(host, screen, command),
         Some(Command::Agents(command)) => agents::run(host, screen, command),
         Some(Command::Prompt(args)) => prompt::run(host, screen, args),
         Some(Command::Context(command)) => context::run(host, screen, command),

@@ -8,5 +8,6 @@ mod config;
 mod context;
 mod doctor;
 mod first_use;
+mod memory;
 mod prompt;
 mod workspace;

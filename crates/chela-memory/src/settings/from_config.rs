@@ -1,0 +1,317 @@
+//! From the config file to the memory of one agent.
+
+use std::path::PathBuf;
+
+use chela_config::AgentView;
+use chela_config::model::{self, ChunkingMode, Tokenizer};
+use chela_core::Host;
+use serde_json::Value;
+
+use super::{
+    CacheSettings, Citations, Duplicates, ExtraPath, MemorySettings, PreludeSettings, QueryMode,
+    QuerySettings, ReadLimits, Recency, SourceKind, Switch, SyncSettings,
+};
+use crate::chunk::Cut;
+use crate::embed::{Embedder, LocalTable};
+
+/// The reference's own cut; in its config it stands for "nothing chosen".
+const REFERENCE_MIN_SCORE: f64 = 0.35;
+
+/// Who makes vectors, as far as the config says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProviderChoice {
+    /// The table inside the binary.
+    Local,
+    /// Words only.
+    Off,
+    /// A service, by its name.
+    Named {
+        provider: String,
+        fallback: Option<String>,
+    },
+}
+
+impl MemorySettings {
+    /// What `memorySearch` and its neighbours say for an agent, in the words of either era.
+    pub fn of(agent: &AgentView) -> Self {
+        let search = &agent.memory_search.value;
+        let limits = &agent.context_limits.value;
+        let start = &agent.startup_context.value;
+        Self {
+            enabled: search.enabled,
+            sources: sources(search),
+            extra_paths: search.extra_paths.iter().map(extra_path).collect(),
+            cut: cut(search),
+            query: query(search),
+            sync: sync(&search.sync),
+            cache: CacheSettings {
+                enabled: search.cache.enabled && search.store.cache.enabled,
+                max_entries: search
+                    .cache
+                    .max_entries
+                    .or(search.store.cache.max_entries)
+                    .map_or(CacheSettings::default().max_entries, size),
+            },
+            citations: match agent.citations.value {
+                model::Citations::Auto => Citations::Auto,
+                model::Citations::On => Citations::On,
+                model::Citations::Off => Citations::Off,
+            },
+            limits: ReadLimits {
+                max_chars: size(limits.memory_get_max_chars),
+                default_lines: u32::try_from(limits.memory_get_default_lines).unwrap_or(u32::MAX),
+            },
+            prelude: PreludeSettings {
+                enabled: start.enabled,
+                days: start.daily_memory_days,
+                max_file_bytes: start.max_file_bytes,
+                max_file_chars: size(start.max_file_chars),
+                max_total_chars: size(start.max_total_chars),
+            },
+        }
+    }
+}
+
+impl ProviderChoice {
+    pub fn of(agent: &AgentView) -> Self {
+        let search = &agent.memory_search.value;
+        if !search.store.vector.enabled || !hybrid_flag(search, "enabled").unwrap_or(true) {
+            return Self::Off;
+        }
+        match search.provider.as_deref() {
+            None | Some("auto" | "local") => Self::Local,
+            Some("none") => Self::Off,
+            Some(provider) => Self::Named {
+                provider: provider.to_owned(),
+                fallback: search.fallback.clone(),
+            },
+        }
+    }
+}
+
+impl ProviderChoice {
+    /// What makes the vectors, and why it is not what was asked for.
+    pub fn embedder(&self) -> (Option<&'static dyn Embedder>, Option<String>) {
+        match self {
+            Self::Local => (Some(&LocalTable), None),
+            Self::Off => (None, None),
+            Self::Named { provider, fallback } => {
+                let local = fallback.as_deref() == Some("local");
+                let instead = if local {
+                    "the local table is used"
+                } else {
+                    "words are searched"
+                };
+                let why = format!(
+                    "embedding provider `{provider}` cannot be used yet; {instead} instead. \
+                     Set the provider to `local` for vectors with no key"
+                );
+                let embedder: Option<&'static dyn Embedder> = match local {
+                    true => Some(&LocalTable),
+                    false => None,
+                };
+                (embedder, Some(why))
+            }
+        }
+    }
+}
+
+/// Where the config puts the index, when it does.
+pub fn configured_index_file(host: &Host, agent: &AgentView) -> Option<PathBuf> {
+    let path = agent.memory_search.value.store.path.as_deref()?;
+    let path = path.replace("{agentId}", agent.id.as_str());
+    Some(host.expand_from(&path, &host.state_dir()))
+}
+
+/// Keys that are accepted and change nothing, each with the reason.
+pub fn keys_without_effect(agent: &AgentView) -> Vec<String> {
+    let search = &agent.memory_search.value;
+    let mut told = Vec::new();
+    let mut tell = |set: bool, key: &str, why: &str| {
+        if set {
+            told.push(format!("{key} has no effect: {why}"));
+        }
+    };
+    tell(
+        search.store.vector.extension_path.is_some(),
+        "store.vector.extensionPath",
+        "vectors are searched without an extension",
+    );
+    tell(
+        search
+            .store
+            .driver
+            .as_deref()
+            .is_some_and(|driver| driver != "sqlite"),
+        "store.driver",
+        "the index is always SQLite",
+    );
+    tell(
+        search.store.fts.tokenizer == Some(Tokenizer::Trigram),
+        "store.fts.tokenizer",
+        "Chinese, Japanese and Korean are always searchable",
+    );
+    tell(
+        search.store.fts.enabled == Some(false),
+        "store.fts.enabled",
+        "words are always searched",
+    );
+    tell(
+        !search.multimodal.is_empty(),
+        "multimodal",
+        "only text is indexed",
+    );
+    tell(
+        !search.qmd.is_empty(),
+        "qmd",
+        "its paths are read as extraPaths",
+    );
+    tell(
+        search.local.model_path.is_some() || search.local.model_cache_dir.is_some(),
+        "local.modelPath",
+        "the local model is inside the binary",
+    );
+    let fine = !is_compat(search);
+    tell(
+        fine && search.chunking.overlap.is_some(),
+        "chunking.overlap",
+        "units do not overlap unless chunking.mode is compat",
+    );
+    tell(
+        fine && hybrid_number(search, "candidateMultiplier").is_some(),
+        "query.hybrid.candidateMultiplier",
+        "every chunk is scored unless chunking.mode is compat",
+    );
+    told
+}
+
+fn sources(search: &model::MemorySearch) -> Vec<SourceKind> {
+    let mut sources: Vec<SourceKind> = search
+        .sources
+        .iter()
+        .map(|source| match source {
+            model::MemorySource::Memory => SourceKind::Memory,
+            model::MemorySource::Sessions => SourceKind::Sessions,
+        })
+        .collect();
+    let experimental = search
+        .experimental
+        .get("sessionMemory")
+        .and_then(Value::as_bool);
+    if experimental == Some(true) && !sources.contains(&SourceKind::Sessions) {
+        sources.push(SourceKind::Sessions);
+    }
+    sources
+}
+
+fn extra_path(path: &model::ExtraPath) -> ExtraPath {
+    match path {
+        model::ExtraPath::Path(path) => ExtraPath {
+            path: path.clone(),
+            pattern: None,
+        },
+        model::ExtraPath::Folder(folder) => ExtraPath {
+            path: folder.path.clone(),
+            pattern: folder.pattern.clone(),
+        },
+    }
+}
+
+fn is_compat(search: &model::MemorySearch) -> bool {
+    search.chunking.mode == Some(ChunkingMode::Compat)
+}
+
+fn cut(search: &model::MemorySearch) -> Cut {
+    let tokens = search.chunking.tokens.map(|tokens| tokens as usize);
+    if is_compat(search) {
+        let overlap = search
+            .chunking
+            .overlap
+            .map_or(80, |overlap| overlap as usize);
+        return Cut::Fixed {
+            tokens: tokens.unwrap_or(400),
+            overlap,
+        };
+    }
+    match tokens {
+        // 400 is what older configs carry; units that large would find less.
+        Some(tokens) if tokens < 400 => Cut::Units { tokens },
+        _ => Cut::default(),
+    }
+}
+
+fn query(search: &model::MemorySearch) -> QuerySettings {
+    let defaults = QuerySettings::default();
+    let compat = is_compat(search);
+    let chosen = (search.query.min_score - REFERENCE_MIN_SCORE).abs() > 1e-9;
+    let nested = |outer: &str, key: &str| search.query.hybrid.get(outer)?.get(key).cloned();
+    let on = |outer: &str| nested(outer, "enabled").and_then(|value| value.as_bool());
+    let number = |outer: &str, key: &str| nested(outer, key)?.as_f64().map(|n| n as f32);
+    QuerySettings {
+        mode: if compat {
+            QueryMode::Compat
+        } else {
+            QueryMode::Best
+        },
+        max_results: search.query.max_results as usize,
+        min_score: (compat || chosen).then_some(search.query.min_score as f32),
+        vector_weight: hybrid_number(search, "vectorWeight"),
+        text_weight: hybrid_number(search, "textWeight"),
+        candidate_multiplier: hybrid_number(search, "candidateMultiplier")
+            .map_or(defaults.candidate_multiplier, |n| n.max(1.0) as usize),
+        duplicates: match on("mmr") {
+            Some(true) => Duplicates::Mmr {
+                lambda: number("mmr", "lambda").unwrap_or(0.7),
+            },
+            _ if compat => Duplicates::Keep,
+            _ => defaults.duplicates,
+        },
+        recency: Recency {
+            half_life_days: number("temporalDecay", "halfLifeDays")
+                .filter(|days| *days > 0.0)
+                .unwrap_or(defaults.recency.half_life_days),
+            weight: match on("temporalDecay") {
+                Some(false) => 0.0,
+                _ => defaults.recency.weight,
+            },
+        },
+    }
+}
+
+fn sync(sync: &model::MemorySync) -> SyncSettings {
+    let switch = |value: Option<bool>| match value {
+        Some(false) => Switch::Off,
+        _ => Switch::On,
+    };
+    SyncSettings {
+        on_session_start: switch(sync.on_session_start),
+        on_search: switch(sync.on_search),
+        watch: switch(sync.watch),
+        watch_debounce_ms: sync.watch_debounce_ms,
+        interval_minutes: sync
+            .interval_minutes
+            .map_or(0, |minutes| minutes.max(0.0) as u64),
+        session_delta_bytes: sync.sessions.delta_bytes,
+        session_delta_messages: sync.sessions.delta_messages,
+    }
+}
+
+fn hybrid_number(search: &model::MemorySearch, key: &str) -> Option<f32> {
+    search
+        .query
+        .hybrid
+        .get(key)?
+        .as_f64()
+        .map(|number| number as f32)
+}
+
+fn hybrid_flag(search: &model::MemorySearch, key: &str) -> Option<bool> {
+    search.query.hybrid.get(key)?.as_bool()
+}
+
+fn size(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! `chela memory index`: with progress, rate and time left.
+
+use std::io::{IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use chela_memory::index::{Depth, Progress, SyncOutcome, SyncReport};
+use serde_json::json;
+
+use super::{Opened, explained, open};
+use crate::cli::AgentArg;
+use crate::cmd::{Outcome, Setup};
+use crate::fail::{Exit, Fail};
+use crate::screen::{Screen, counted, grouped};
+
+pub fn run(
+    setup: &Setup,
+    screen: &mut Screen,
+    agent: &AgentArg,
+    force: bool,
+    json: bool,
+) -> Outcome {
+    let Opened {
+        mut memory,
+        provider_problem,
+        ..
+    } = open(setup, agent)?;
+    let depth = if force { Depth::Rebuild } else { Depth::Verify };
+    let start = Instant::now();
+    let mut bar = Bar::new(!json && std::io::stderr().is_terminal());
+    let report = memory
+        .sync(depth, &mut |progress| {
+            bar.show(progress);
+            ControlFlow::Continue(())
+        })
+        .map_err(explained)?;
+    bar.clear();
+    let took = start.elapsed();
+    if json {
+        screen.json(&json!({
+            "added": report.added, "changed": report.changed, "removed": report.removed,
+            "unchanged": report.unchanged, "chunks": report.chunks, "bytes": report.bytes,
+            "seconds": took.as_secs_f64(), "complete": report.outcome == SyncOutcome::Complete,
+            "problems": report.problems, "provider": provider_problem,
+        }))?;
+        return Ok(Exit::Fine);
+    }
+    match report.outcome {
+        SyncOutcome::Busy => {
+            return Err(
+                Fail::new("another process is bringing the index up to date")
+                    .hint("wait for it; searches answer meanwhile"),
+            );
+        }
+        SyncOutcome::ReadOnly => {
+            return Err(Fail::new("the memory index cannot be written")
+                .hint("chela memory status says why"));
+        }
+        SyncOutcome::Complete | SyncOutcome::Stopped => {}
+    }
+    tell(screen, &report, took)?;
+    let paint = screen.paint;
+    for problem in report.problems.iter().chain(&provider_problem) {
+        screen.line(format!("{} {problem}", paint.warn("warning:")))?;
+    }
+    for notice in memory.notices() {
+        screen.line(format!("{} {notice}", paint.warn("warning:")))?;
+    }
+    Ok(Exit::Fine)
+}
+
+fn tell(screen: &mut Screen, report: &SyncReport, took: Duration) -> std::io::Result<()> {
+    let changes = report.added + report.changed + report.removed;
+    if changes == 0 {
+        return screen.line(format!(
+            "Up to date: {} as indexed.",
+            counted(report.unchanged, "note")
+        ));
+    }
+    let rate = report.chunks as f64 / took.as_secs_f64().max(1e-9);
+    screen.line(format!(
+        "{} added, {} changed, {} removed, {} as before: {} in {:.1} s ({} per second).",
+        grouped(report.added),
+        grouped(report.changed),
+        grouped(report.removed),
+        grouped(report.unchanged),
+        counted(report.chunks, "chunk"),
+        took.as_secs_f64(),
+        grouped(rate as usize),
+    ))
+}
+
+/// A line that is written over, once work takes longer than a second.
+struct Bar {
+    visible: bool,
+    start: Instant,
+    last: Option<Instant>,
+}
+
+impl Bar {
+    fn new(visible: bool) -> Self {
+        Self {
+            visible,
+            start: Instant::now(),
+            last: None,
+        }
+    }
+
+    fn show(&mut self, progress: Progress) {
+        const OFTEN: Duration = Duration::from_millis(200);
+        let quiet = self.last.unwrap_or(self.start).elapsed() < OFTEN;
+        if !self.visible || quiet || self.start.elapsed() < Duration::from_secs(1) {
+            return;
+        }
+        self.last = Some(Instant::now());
+        let done = progress.bytes_done as f64 / progress.bytes_total.max(1) as f64;
+        let spent = self.start.elapsed().as_secs_f64();
+        let left = spent / done.max(1e-6) * (1.0 - done);
+        let _ = write!(
+            std::io::stderr(),
+            "\r{:3.0} %  {} of {} files, {} chunks per second, {left:.0} s left   ",
+            done * 100.0,
+            grouped(progress.files_done),
+            grouped(progress.files_total),
+            grouped((progress.chunks as f64 / spent.max(1e-9)) as usize),
+        );
+    }
+
+    fn clear(&mut self) {
+        if self.last.is_some() {
+            let _ = write!(std::io::stderr(), "\r{:70}\r", "");
+        }
+    }
+}

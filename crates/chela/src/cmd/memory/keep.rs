@@ -1,0 +1,177 @@
+//! `chela memory forget` and `chela memory lint`: keeping memory good.
+
+use chela_memory::day::Day;
+use chela_memory::forget::What;
+use chela_memory::lint::{self, FindingKind, LintLimits, Note};
+use chela_memory::source::{self, FileSource};
+use serde_json::json;
+
+use super::{Opened, explained, open};
+use crate::cli::AgentArg;
+use crate::cmd::{Outcome, Setup};
+use crate::fail::{Exit, Fail};
+use crate::screen::{Screen, shorten};
+
+/// What was typed as what is meant.
+pub fn what(text: Option<String>, file: Option<String>, lines: Option<&str>) -> Result<What, Fail> {
+    match (text, file, lines) {
+        (Some(text), None, _) if text.trim().chars().count() >= 3 => Ok(What::Text(text)),
+        (Some(_), None, _) => Err(Fail::usage(
+            "fewer than three characters would match too much",
+        )),
+        (_, Some(label), Some(lines)) => {
+            let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
+            match (first.trim().parse(), last.trim().parse()) {
+                (Ok(first), Ok(last)) if first >= 1 && first <= last => {
+                    Ok(What::Lines { label, first, last })
+                }
+                _ => Err(Fail::usage(format!("`{lines}` names no lines")).hint("--lines 12-14")),
+            }
+        }
+        _ => Err(Fail::usage("nothing to forget was named")),
+    }
+}
+
+pub fn forget(
+    setup: &Setup,
+    screen: &mut Screen,
+    agent: &AgentArg,
+    what: &What,
+    yes: bool,
+    as_json: bool,
+) -> Outcome {
+    let Opened { mut memory, .. } = open(setup, agent)?;
+    let doomed = memory.find_to_forget(what);
+    if doomed.is_empty() {
+        if as_json {
+            screen.json(&json!({ "entries": [], "forgotten": false }))?;
+        } else {
+            screen.line("Nothing like that is remembered.")?;
+        }
+        return Ok(Exit::Findings);
+    }
+    if !yes {
+        if as_json {
+            screen.json(&json!({ "entries": doomed, "forgotten": false }))?;
+            return Ok(Exit::Fine);
+        }
+        for entry in &doomed {
+            let from = if entry.from_file {
+                ""
+            } else {
+                " (out of the index only)"
+            };
+            screen.line(format!(
+                "{}#L{}-L{}{from}",
+                screen.paint.accent(&entry.label),
+                entry.start_line,
+                entry.end_line
+            ))?;
+            screen.line(format!(
+                "  {}",
+                shorten(&entry.text.replace('\n', " "), 100)
+            ))?;
+        }
+        screen.line(format!(
+            "{} would go. Add --yes to forget.",
+            entries(doomed.len())
+        ))?;
+        return Ok(Exit::Fine);
+    }
+    let gone = memory.forget(doomed).map_err(explained)?;
+    if as_json {
+        screen
+            .json(&json!({ "entries": gone.entries, "copies": gone.copies, "forgotten": true }))?;
+        return Ok(Exit::Fine);
+    }
+    screen.line(format!("Forgot {}.", entries(gone.entries.len())))?;
+    for copy in &gone.copies {
+        screen.line(format!("  as it was: {}", setup.host.compact(copy)))?;
+    }
+    Ok(Exit::Fine)
+}
+
+fn entries(count: usize) -> String {
+    if count == 1 {
+        "1 entry".into()
+    } else {
+        format!("{count} entries")
+    }
+}
+
+pub fn lint(
+    setup: &Setup,
+    screen: &mut Screen,
+    agent: &AgentArg,
+    diff: bool,
+    as_json: bool,
+) -> Outcome {
+    let Opened { memory, .. } = open(setup, agent)?;
+    let found = source::find(memory.host(), memory.places(), memory.settings());
+    let texts: Vec<(String, String)> = found
+        .files
+        .values()
+        .filter(|file| file.source == FileSource::Memory)
+        .filter_map(|file| {
+            let bytes = std::fs::read(&file.path).ok()?;
+            Some((
+                file.label.clone(),
+                String::from_utf8_lossy(&bytes).into_owned(),
+            ))
+        })
+        .collect();
+    let notes: Vec<Note<'_>> = texts
+        .iter()
+        .map(|(label, text)| Note { label, text })
+        .collect();
+    let limits = LintLimits {
+        memory_chars: usize::try_from(setup.loaded.config.memory.lint.max_chars)
+            .unwrap_or(usize::MAX),
+        ..LintLimits::default()
+    };
+    let today = Day::of_unix(setup.host.unix_time());
+    let proposal = lint::propose_move(&notes, today, &limits);
+    if diff {
+        match proposal {
+            Some(proposal) => screen.raw(&proposal.diff)?,
+            None => screen.line("Nothing in MEMORY.md needs to move.")?,
+        }
+        return Ok(Exit::Fine);
+    }
+    let findings = lint::lint(&notes, today, &limits);
+    if as_json {
+        let diff = proposal.map(|proposal| proposal.diff);
+        screen.json(&json!({ "findings": findings, "diff": diff }))?;
+    } else {
+        let paint = screen.paint;
+        for finding in &findings {
+            let kind = match finding.kind {
+                FindingKind::Duplicate => "duplicate",
+                FindingKind::Contradiction => "contradiction",
+                FindingKind::StaleDate => "stale date",
+                FindingKind::Oversized => "oversized",
+            };
+            screen.line(format!(
+                "{} {}",
+                paint.warn(format!("{kind}:")),
+                finding.message
+            ))?;
+            for place in &finding.places {
+                let text = shorten(&place.text.replace('\n', " "), 80);
+                screen.line(format!("  {}:{}  {text}", place.label, place.line))?;
+            }
+        }
+        match (findings.len(), proposal) {
+            (0, _) => screen.line("No findings.")?,
+            (_, Some(_)) => {
+                screen.line("`chela memory lint --diff` proposes a move to a daily note.")?
+            }
+            (_, None) => {}
+        }
+    }
+    Ok(if findings.is_empty() {
+        Exit::Fine
+    } else {
+        Exit::Findings
+    })
+}

@@ -1,0 +1,218 @@
+//! `chela memory search` and `chela memory get`.
+
+use std::ops::ControlFlow;
+
+use chela_core::Audience;
+use chela_memory::index::{Depth, SyncOutcome};
+use chela_memory::search::{Confidence, Excerpt, VectorState};
+use chela_memory::tool::{self, Get};
+use chela_memory::{Ask, Found};
+use serde_json::{Value, json};
+
+use super::{Opened, explained, open};
+use crate::cli::AgentArg;
+use crate::cmd::{Outcome, Setup};
+use crate::fail::{Exit, Fail};
+use crate::screen::{Screen, grouped};
+
+/// What was typed.
+pub struct Wish {
+    pub question: String,
+    pub max_results: Option<usize>,
+    pub min_score: Option<f32>,
+    pub explain: bool,
+    pub no_sync: bool,
+    pub json: bool,
+}
+
+pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, wish: &Wish) -> Outcome {
+    let Opened {
+        mut memory,
+        provider_problem,
+        ..
+    } = open(setup, agent)?;
+    let mut notes: Vec<String> = provider_problem.into_iter().collect();
+    if memory.syncs_on_search() && !wish.no_sync {
+        match memory.sync(Depth::Quick, &mut |_| ControlFlow::Continue(())) {
+            Ok(report) => {
+                notes.extend(report.problems);
+                if report.outcome == SyncOutcome::Busy {
+                    notes.push("another process is indexing; results may lag behind".into());
+                }
+            }
+            // An old answer is better than none.
+            Err(error) => notes.push(explained(error).message),
+        }
+    }
+    let ask = Ask {
+        question: &wish.question,
+        max_results: wish.max_results,
+        min_score: wish.min_score,
+        audience: Audience::Private,
+    };
+    let found = memory.search(&ask).map_err(explained)?;
+    notes.extend(memory.notices().iter().map(ToString::to_string));
+    if let VectorState::Failed { problem } = &found.answer.vectors {
+        notes.push(format!("searched by words only: {problem}"));
+    }
+    if wish.json {
+        screen.json(&as_json(wish, &found, &notes))?;
+    } else {
+        as_text(screen, wish, &found, &notes)?;
+    }
+    Ok(Exit::Fine)
+}
+
+fn as_text(
+    screen: &mut Screen,
+    wish: &Wish,
+    found: &Found,
+    notes: &[String],
+) -> std::io::Result<()> {
+    let paint = screen.paint;
+    if found.excerpts.is_empty() {
+        screen.line(match found.answer.searched {
+            0 => "Nothing is indexed yet: MEMORY.md, USER.md and memory/ have no text.".to_owned(),
+            searched => format!("Nothing found among {} entries.", grouped(searched)),
+        })?;
+    } else if found.answer.confidence == Confidence::Low {
+        screen.line(paint.dim("Low confidence: little in common with the question."))?;
+    }
+    for excerpt in &found.excerpts {
+        let heading = match excerpt.heading.is_empty() {
+            true => String::new(),
+            false => paint.dim(format!("  {}", excerpt.heading)),
+        };
+        screen.line(format!(
+            "{}  {:.2}{heading}",
+            paint.accent(excerpt.citation()),
+            excerpt.score
+        ))?;
+        for line in excerpt.text.lines() {
+            screen.line(format!("  {line}"))?;
+        }
+        if wish.explain {
+            for line in reasons(excerpt) {
+                screen.line(paint.dim(format!("    {line}")))?;
+            }
+        }
+        screen.blank()?;
+    }
+    if wish.explain {
+        screen.line(paint.dim(format!(
+            "{} entries searched; the question reads as {}; vectors: {}.",
+            grouped(found.answer.searched),
+            found.answer.kind.as_str(),
+            vectors(&found.answer.vectors),
+        )))?;
+    }
+    for note in notes {
+        screen.line(format!("{} {note}", paint.warn("note:")))?;
+    }
+    Ok(())
+}
+
+fn reasons(excerpt: &Excerpt) -> Vec<String> {
+    let e = &excerpt.explain;
+    let mut lines = vec![
+        format!(
+            "words   {:.2} (BM25 {:.2}), {:.0} % of the question covered",
+            e.keyword,
+            e.bm25,
+            e.coverage * 100.0
+        ),
+        format!(
+            "meaning {:.2} (cosine {:.3}), word by word {:.2}",
+            e.vector, e.cosine, e.soft
+        ),
+        format!(
+            "section {:.2}, was rank {} before the closer look",
+            e.section, e.first_rank
+        ),
+    ];
+    for (value, what) in [
+        (e.pairs, "words in a row"),
+        (e.phrase, "quoted words"),
+        (e.recency, "recent"),
+        (e.date, "of the day asked for"),
+        (e.role, "said by the user"),
+    ] {
+        if value > 0.0 {
+            lines.push(format!("{what} +{value:.2}"));
+        }
+    }
+    lines
+}
+
+fn vectors(state: &VectorState) -> String {
+    match state {
+        VectorState::Used { model } => model.clone(),
+        VectorState::Partial { model } => format!("{model}, not complete yet"),
+        VectorState::Off => "off".into(),
+        VectorState::Failed { .. } => "failed".into(),
+    }
+}
+
+fn as_json(wish: &Wish, found: &Found, notes: &[String]) -> Value {
+    let results: Vec<Value> = found
+        .excerpts
+        .iter()
+        .map(|excerpt| {
+            let e = &excerpt.explain;
+            json!({
+                "path": excerpt.label, "startLine": excerpt.start_line, "endLine": excerpt.end_line,
+                "score": excerpt.score, "heading": excerpt.heading,
+                "date": excerpt.date.map(|day| day.to_string()), "text": excerpt.text,
+                "citation": excerpt.citation(), "trust": excerpt.trust.as_str(),
+                "audience": excerpt.audience.as_str(),
+                "explain": {
+                    "bm25": e.bm25, "keyword": e.keyword, "cosine": e.cosine, "vector": e.vector,
+                    "section": e.section, "recency": e.recency, "role": e.role, "date": e.date,
+                    "coverage": e.coverage, "pairs": e.pairs, "soft": e.soft, "phrase": e.phrase,
+                    "firstRank": e.first_rank,
+                },
+            })
+        })
+        .collect();
+    json!({
+        "query": wish.question, "kind": found.answer.kind.as_str(), "searched": found.answer.searched,
+        "confidence": match found.answer.confidence {
+            Confidence::High => "high", Confidence::Low => "low", Confidence::None => "none",
+        },
+        "vectors": vectors(&found.answer.vectors), "results": results, "notes": notes,
+    })
+}
+
+pub fn get(
+    setup: &Setup,
+    screen: &mut Screen,
+    agent: &AgentArg,
+    path: &str,
+    (from, lines): (Option<u32>, Option<u32>),
+    as_json: bool,
+) -> Outcome {
+    let Opened { memory, .. } = open(setup, agent)?;
+    let get = Get {
+        path,
+        from,
+        lines,
+        audience: Audience::Private,
+    };
+    let lines = tool::read(&memory, &get).map_err(Fail::new)?;
+    if as_json {
+        screen.json(&json!({
+            "path": lines.label, "startLine": lines.start_line, "endLine": lines.end_line,
+            "totalLines": lines.total_lines, "text": lines.text, "next": lines.next,
+        }))?;
+    } else {
+        screen.line(&lines.text)?;
+        if let Some(next) = lines.next {
+            let paint = screen.paint;
+            screen.line(paint.dim(format!(
+                "… {} more lines: --from {next}",
+                grouped((lines.total_lines - lines.end_line) as usize)
+            )))?;
+        }
+    }
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,168 @@
+//! `chela memory …`: search with no key, and keeping it good.
+
+use crate::home::Home;
+
+fn with_notes() -> Home {
+    let home = Home::ready();
+    home.write(
+        ".chela/workspace/MEMORY.md",
+        "# People\n- Ann Meyer is the dentist in Lisbon\n- The wifi password is hunter2\n",
+    );
+    home.write(
+        ".chela/workspace/memory/2026-03-04.md",
+        "- the car broke down near Porto\n- The wifi password is swordfish\n",
+    );
+    home
+}
+
+#[test]
+fn a_question_is_answered_on_a_fresh_machine() {
+    let home = with_notes();
+    let found = home
+        .run(&["memory", "search", "who", "is", "my", "dentist?"])
+        .ok();
+    assert!(
+        found.starts_with("MEMORY.md#L2  1.00  People\n  - Ann Meyer is the dentist"),
+        "{found}"
+    );
+    let report = home
+        .run(&["memory", "search", "automobile trouble", "--json"])
+        .json();
+    assert_eq!(report["results"][0]["path"], "memory/2026-03-04.md");
+    assert_eq!(report["results"][0]["startLine"], 1);
+    assert!(report["results"][0]["explain"]["cosine"].as_f64().unwrap() > 0.1);
+    let told = home.run(&["memory", "search", "car", "--explain"]).ok();
+    assert!(
+        told.contains("BM25") && told.contains("local/table-1"),
+        "{told}"
+    );
+    assert!(home.exists(".chela/state/memory/main.sqlite"));
+}
+
+#[test]
+fn status_index_and_get_say_what_is_there() {
+    let home = with_notes();
+    let before = home.run(&["memory", "status", "--json"]).json();
+    assert_eq!(before["chunks"], 0);
+    let told = home.run(&["memory", "index"]).ok();
+    assert!(told.contains("added, 0 changed, 0 removed"), "{told}");
+    assert!(
+        home.run(&["memory", "index"])
+            .ok()
+            .starts_with("Up to date")
+    );
+    let after = home.run(&["memory", "status", "--json"]).json();
+    assert_eq!(after["pending"], 0);
+    assert_eq!(after["embedded"], after["chunks"]);
+    let text = home.run(&["memory", "status"]).ok();
+    assert!(text.contains("nothing: the index is current"), "{text}");
+    let lines = home
+        .run(&["memory", "get", "MEMORY.md", "--from", "2", "--lines", "1"])
+        .ok();
+    assert!(
+        lines.starts_with("- Ann Meyer is the dentist in Lisbon\n"),
+        "{lines}"
+    );
+    let refused = home.run(&["memory", "get", "../chela.json"]);
+    assert_eq!(refused.code, 1);
+    assert!(
+        refused.err.contains("is not part of memory"),
+        "{}",
+        refused.err
+    );
+}
+
+#[test]
+fn a_damaged_index_is_rebuilt_and_said_so() {
+    let home = with_notes();
+    home.run(&["memory", "index"]).ok();
+    home.write(
+        ".chela/state/memory/main.sqlite",
+        &"no database ".repeat(1000),
+    );
+    let found = home.run(&["memory", "search", "dentist"]).ok();
+    assert!(found.starts_with("MEMORY.md#L2"), "{found}");
+    assert!(found.contains("is rebuilt from the notes"), "{found}");
+}
+
+#[test]
+fn facts_are_forgotten_and_contradictions_found() {
+    let home = with_notes();
+    let lint = home.run(&["memory", "lint"]);
+    assert_eq!(lint.code, 1);
+    assert!(
+        lint.out.contains("contradiction: \"wifi password\""),
+        "{}",
+        lint.out
+    );
+    let shown = home.run(&["memory", "forget", "swordfish"]).ok();
+    assert!(shown.contains("1 entry would go"), "{shown}");
+    home.run(&["memory", "forget", "swordfish", "--yes"]).ok();
+    assert_eq!(
+        home.read(".chela/workspace/memory/2026-03-04.md"),
+        "- the car broke down near Porto\n"
+    );
+    assert!(
+        !home
+            .run(&["memory", "search", "wifi password"])
+            .ok()
+            .contains("swordfish")
+    );
+    assert!(!home.run(&["memory", "lint"]).out.contains("contradiction"));
+    let none = home.run(&["memory", "forget", "swordfish", "--yes"]);
+    assert_eq!(none.code, 1);
+}
+
+#[test]
+fn question_sets_are_measured() {
+    let home = Home::empty();
+    home.write(
+        "sets/tiny/docs.jsonl",
+        "{\"id\":\"1\",\"group\":\"g\",\"covers\":[\"a\"],\"text\":\"the cat sleeps\"}\n\
+         {\"id\":\"2\",\"group\":\"g\",\"covers\":[\"b\"],\"text\":\"the dog barks\"}\n",
+    );
+    home.write(
+        "sets/tiny/queries.jsonl",
+        "{\"qid\":\"q\",\"group\":\"g\",\"question\":\"who barks?\",\"gold\":[\"b\"]}\n",
+    );
+    home.write(
+        "sets/notes/g/memory/2026-03-04.md",
+        "# Day\n\n- Ann: hi\n- Bob: the dog barks\n",
+    );
+    home.write(
+        "sets/notes/queries.jsonl",
+        "{\"qid\":\"q\",\"group\":\"g\",\"question\":\"who barks?\",\"gold\":[{\"path\":\"memory/2026-03-04.md\",\"line\":4}]}\n",
+    );
+    let sets = home.path("sets").display().to_string();
+    let report = home.run(&["memory", "bench", &sets, "--json"]).json();
+    for set in [0, 1] {
+        assert_eq!(report["sets"][set]["recall_at_5"], 1.0, "{report}");
+        assert_eq!(report["sets"][set]["recall_in_4200"], 1.0);
+    }
+    let one = home
+        .run(&["memory", "bench", &format!("{sets}/tiny"), "--json"])
+        .json();
+    assert_eq!(one["mrr"], 1.0);
+    let wrong = home.run(&["memory", "bench", &home.path("").display().to_string()]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.err.contains("holds no set"), "{}", wrong.err);
+}
+
+#[test]
+fn providers_that_cannot_be_used_are_named() {
+    let home = with_notes();
+    home.write(
+        ".chela/chela.json",
+        "{ memory: { search: { provider: 'ollama', store: { vector: { extensionPath: '/x.so' } } } } }",
+    );
+    let found = home.run(&["memory", "search", "dentist"]).ok();
+    assert!(
+        found.contains("MEMORY.md#L2") && found.contains("`ollama` cannot be used"),
+        "{found}"
+    );
+    let status = home.run(&["memory", "status"]).ok();
+    assert!(
+        status.contains("store.vector.extensionPath has no effect"),
+        "{status}"
+    );
+}

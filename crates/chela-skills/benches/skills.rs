@@ -77,7 +77,7 @@ fn main() {
         skills: &skills,
         limits: &limits,
         uses: &uses,
-        host: &host,
+        now: host.unix_time(),
     };
     let text = list(&request).text;
     measure("list 300", text.len(), || list(&request)).print(None);

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::catalog::{Catalog, Entry};
 use crate::eligibility::{Gates, Hidden, Programs, hidden};
 use crate::invoke::{self, Call, LoadError, LoadedSkill, parse_call};
-use crate::listing::{self, Item, ListingRequest, SkillListing};
+use crate::listing::{self, ListingRequest, SkillListing};
 use crate::name::command_names;
 use crate::rank::{DESCRIBED_PER_MESSAGE, RankIndex, Ranked};
 use crate::settings::{Ranking, SkillLimits, SkillsSettings};
@@ -137,7 +137,7 @@ impl AgentSkills {
             skills: &skills,
             limits,
             uses: &self.uses,
-            host: &self.host,
+            now: self.host.unix_time(),
         })
     }
 
@@ -155,7 +155,7 @@ impl AgentSkills {
         let mut text = String::from("<relevant_skills>\n");
         for ranked in best.iter().take(DESCRIBED_PER_MESSAGE) {
             if let Some(skill) = skills.get(ranked.at) {
-                Item::new(skill, &self.host).write(&mut text, usize::MAX);
+                skill.shown.write(&mut text, usize::MAX);
             }
         }
         text.push_str("</relevant_skills>");

@@ -17,6 +17,7 @@ pub(crate) struct Body {
 pub(crate) fn read(body: &str, first_line: u32) -> Body {
     let mut seen = Body::default();
     let mut in_fence = false;
+    let may_refer = body.contains("](") || body.contains("../");
     for (at, line) in body.lines().enumerate() {
         let start = line.trim_start();
         if start.starts_with("```") || start.starts_with("~~~") {
@@ -30,7 +31,7 @@ pub(crate) fn read(body: &str, first_line: u32) -> Body {
                 seen.headings.push(heading);
             }
         }
-        if line.contains("](") || line.contains("../") {
+        if may_refer && (line.contains("](") || line.contains("../")) {
             let line_number = first_line.saturating_add(u32::try_from(at).unwrap_or(u32::MAX));
             note_outside(line, line_number, &mut seen.outside);
         }

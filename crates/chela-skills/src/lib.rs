@@ -27,6 +27,7 @@ mod rank;
 mod ranking_bench;
 mod scan;
 mod settings;
+mod shown;
 mod skill;
 mod source;
 mod stamp;

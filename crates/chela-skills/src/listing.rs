@@ -23,18 +23,13 @@
 mod budget;
 mod names;
 
-use std::fmt::Write;
-
-use chela_core::{Host, tokens};
+use chela_core::tokens;
 use serde::Serialize;
 
 use crate::settings::SkillLimits;
 use crate::skill::Skill;
 use crate::uses::Uses;
-use crate::xml::escape;
 use budget::Plan;
-
-pub(crate) use names::{group_by_place, write_groups};
 
 /// The rendered list and what had to give.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -63,11 +58,12 @@ pub struct ListingRequest<'a> {
     pub skills: &'a [&'a Skill],
     pub limits: &'a SkillLimits,
     pub uses: &'a Uses,
-    pub host: &'a Host,
+    /// Seconds since 1970, for how fresh a use is.
+    pub now: u64,
 }
 
-pub(crate) const OPEN: &str = "<available_skills>\n";
-pub(crate) const CLOSE: &str = "</available_skills>";
+const OPEN: &str = "<available_skills>\n";
+const CLOSE: &str = "</available_skills>";
 
 /// The list of skills, as it stands in the stable zone.
 pub fn list(request: &ListingRequest<'_>) -> SkillListing {
@@ -77,139 +73,18 @@ pub fn list(request: &ListingRequest<'_>) -> SkillListing {
             report: ListingReport::default(),
         };
     }
-    let items: Vec<Item<'_>> = request
-        .skills
-        .iter()
-        .map(|skill| Item::new(skill, request.host))
-        .collect();
-    let plan = Plan::make(&items, request);
-    let text = plan.render(&items);
+    let plan = Plan::make(request);
     SkillListing {
-        report: plan.report(&items),
-        text,
+        text: plan.render(),
+        report: plan.report(),
     }
 }
 
 /// The cost of one skill's full entry, for `skills why`.
-pub fn entry_tokens(skill: &Skill, host: &Host) -> usize {
+pub fn entry_tokens(skill: &Skill) -> usize {
     let mut text = String::new();
-    Item::new(skill, host).write(&mut text, usize::MAX);
+    skill.shown.write(&mut text, usize::MAX);
     tokens::count(&text)
-}
-
-/// One skill, escaped and ready.
-pub(crate) struct Item<'a> {
-    pub skill: &'a Skill,
-    name: String,
-    description: String,
-    /// Length of the description in characters.
-    description_chars: usize,
-    location: String,
-    version: String,
-    /// Characters of the entry without its description.
-    frame_chars: usize,
-}
-
-impl<'a> Item<'a> {
-    pub(crate) fn new(skill: &'a Skill, host: &Host) -> Self {
-        let name = escape(&skill.name).into_owned();
-        let description = escape(&skill.description).into_owned();
-        let location = location(skill, host);
-        let version = skill.version.short();
-        let tags =
-            "<skill><name></name><location></location><version>sha256:</version></skill>\n".len();
-        let description_tags = "<description></description>".len();
-        let frame_chars = tags + description_tags + chars(&name) + chars(&location) + version.len();
-        Self {
-            skill,
-            name,
-            description_chars: chars(&description),
-            description,
-            location,
-            version,
-            frame_chars,
-        }
-    }
-
-    /// The entry with its description cut to `cap` characters.
-    pub(crate) fn write(&self, text: &mut String, cap: usize) {
-        let description = if self.description_chars <= cap {
-            &self.description
-        } else {
-            self.cut(cap)
-        };
-        let ellipsis = if description.len() < self.description.len() {
-            "…"
-        } else {
-            ""
-        };
-        let Self {
-            name,
-            location,
-            version,
-            ..
-        } = self;
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            text,
-            "<skill><name>{name}</name><description>{description}{ellipsis}</description>\
-             <location>{location}</location><version>sha256:{version}</version></skill>"
-        );
-    }
-
-    /// The characters of the entry at a cap, at most.
-    fn chars_at(&self, cap: usize) -> usize {
-        self.frame_chars + self.description_chars.min(cap)
-    }
-
-    /// At most `cap - 1` characters of the description, ended between words. Escapes hold no
-    /// blanks, so none is cut in two; a single long word is dropped whole.
-    fn cut(&self, cap: usize) -> &str {
-        let text = self.description.as_str();
-        let room = cap.saturating_sub(1);
-        let end = match text.is_ascii() {
-            true => room.min(text.len()),
-            false => text
-                .char_indices()
-                .nth(room)
-                .map_or(text.len(), |(at, _)| at),
-        };
-        let head = &text[..end];
-        let whole_word = text[end..].starts_with(' ');
-        let kept = if whole_word {
-            head
-        } else {
-            head.rfind(' ').map_or("", |blank| &head[..blank])
-        };
-        let kept = kept.trim_end_matches([' ', ',', ';', ':', '.', '-']);
-        if kept.is_empty() {
-            without_broken_escape(head)
-        } else {
-            kept
-        }
-    }
-}
-
-/// For descriptions without blanks, such as Chinese ones: a cut anywhere but inside an escape.
-fn without_broken_escape(head: &str) -> &str {
-    match head.rfind('&') {
-        Some(at) if !head[at..].contains(';') => &head[..at],
-        _ => head,
-    }
-}
-
-/// Where the model reads the skill: one clean line, the home folder as `~`.
-fn location(skill: &Skill, host: &Host) -> String {
-    let compact = host.compact(&skill.file);
-    escape(&chela_core::sanitize::literal(&compact)).into_owned()
-}
-
-fn chars(text: &str) -> usize {
-    if text.is_ascii() {
-        text.len()
-    } else {
-        text.chars().count()
-    }
 }
 
 #[cfg(test)]

@@ -11,9 +11,10 @@ use chela_core::{ContentHash, Host, tokens};
 use serde::Serialize;
 
 use crate::front_matter::FrontMatter;
-use crate::listing::{Item, ListingRequest, list};
+use crate::listing::{ListingRequest, entry_tokens, list};
 use crate::rank::{DESCRIBED_PER_MESSAGE, RankIndex};
 use crate::settings::SkillLimits;
+use crate::shown::{Shown, ShownParts};
 use crate::skill::Skill;
 use crate::source::Source;
 use crate::uses::Uses;
@@ -103,10 +104,10 @@ impl RankingBench {
             skills: &skills,
             limits: &limits,
             uses: &uses,
-            host,
+            now: host.unix_time(),
         });
         let index = RankIndex::new(skills.iter().copied());
-        let mut entry_tokens: HashMap<usize, usize> = HashMap::new();
+        let mut known: HashMap<usize, usize> = HashMap::new();
         let mut figures = RankingFigures {
             skills: skills.len(),
             queries: self.queries.len(),
@@ -126,11 +127,9 @@ impl RankingBench {
             let described: Vec<String> = best.iter().map(|at| skills[*at].name.clone()).collect();
             figures.first += usize::from(described.first() == Some(wanted));
             let cost = best.iter().map(|at| {
-                *entry_tokens.entry(*at).or_insert_with(|| {
-                    let mut text = String::new();
-                    Item::new(skills[*at], host).write(&mut text, usize::MAX);
-                    tokens::count(&text)
-                })
+                *known
+                    .entry(*at)
+                    .or_insert_with(|| entry_tokens(skills[*at]))
             });
             figures.described_tokens = figures.described_tokens.max(cost.sum());
             if described.contains(wanted) {
@@ -163,10 +162,19 @@ fn pairs(text: &str) -> Vec<(String, String)> {
 fn made_up(row: &[&str]) -> Skill {
     let cell = |at: usize| row.get(at).copied().unwrap_or_default();
     let folder = Path::new("/home/me/.agents/skills").join(cell(0));
+    let file = folder.join(crate::SKILL_FILE);
+    let version = ContentHash::of(cell(1));
+    let parts = ShownParts {
+        name: cell(0),
+        description: cell(1),
+        file: &file,
+        version,
+    };
     Skill {
+        shown: Shown::new(&parts, &Host::fixed("/home/me")),
         name: cell(0).to_owned(),
         description: cell(1).to_owned(),
-        file: folder.join(crate::SKILL_FILE),
+        file,
         folder,
         root: PathBuf::from("/home/me/.agents/skills"),
         source: Source::Personal,
@@ -176,8 +184,8 @@ fn made_up(row: &[&str]) -> Skill {
             user_invocable: true,
             ..FrontMatter::default()
         },
-        version: ContentHash::of(cell(1)),
-        tree: ContentHash::of(cell(1)),
+        version,
+        tree: version,
         files: Vec::new(),
         headings: cell(2)
             .split(';')

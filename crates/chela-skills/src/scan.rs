@@ -10,7 +10,6 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::SystemTime;
 
 use chela_core::Host;
 use serde::Serialize;
@@ -130,10 +129,9 @@ impl Scan {
             });
             candidates.append(&mut walked.candidates);
         }
-        for (candidate, reading) in
-            candidates
-                .iter()
-                .zip(read_all(&candidates, request.limits, before, now))
+        for (candidate, reading) in candidates
+            .iter()
+            .zip(read_all(&candidates, request, before))
         {
             scan.take(candidate, reading);
         }
@@ -143,11 +141,13 @@ impl Scan {
     /// Whether the disk still is as it was scanned. Asks for stamps and reads nothing.
     pub fn is_current(&self) -> bool {
         self.stamps.iter().all(Stamps::hold)
-            && self.read.values().all(|reading| reading.stamps.hold())
     }
 
     fn take(&mut self, candidate: &Candidate<'_>, reading: candidate::Reading) {
         let folder = candidate.listing.path.clone();
+        if let Some(stamps) = self.stamps.get_mut(candidate.root.level) {
+            stamps.absorb(&reading.stamps);
+        }
         match &reading.outcome {
             Outcome::Skill(skill) => self.skills.push(Arc::clone(skill)),
             Outcome::Skipped(reason) => self.skipped.push(Skipped {
@@ -171,9 +171,8 @@ pub(crate) fn folder_name(folder: &Path) -> &str {
 /// Reads the candidates, on several threads when there are many of them.
 fn read_all(
     candidates: &[Candidate<'_>],
-    limits: &SkillLimits,
+    request: &ScanRequest<'_>,
     before: Option<&Scan>,
-    now: SystemTime,
 ) -> Vec<candidate::Reading> {
     /// Below this, starting threads costs more than it brings.
     const ALONE: usize = 500;
@@ -181,7 +180,7 @@ fn read_all(
         let known = before.and_then(|scan| scan.read.get(&candidate.listing.path));
         match known.filter(|known| known.still_true(candidate)) {
             Some(known) => known.clone(),
-            None => candidate.read(limits, now),
+            None => candidate.read(request.host, request.limits),
         }
     };
     let threads = std::thread::available_parallelism()

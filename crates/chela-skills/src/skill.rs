@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::finding::Finding;
 use crate::front_matter::FrontMatter;
 use crate::settings::PluginState;
+use crate::shown::Shown;
 use crate::source::Source;
 
 /// A skill that was found and could be read.
@@ -36,6 +37,7 @@ pub struct Skill {
     /// Seconds since 1970 of the last change to SKILL.md.
     pub modified: u64,
     pub findings: Vec<Finding>,
+    pub(crate) shown: Shown,
 }
 
 /// A file of a skill.

@@ -96,6 +96,26 @@ impl Stamps {
         self.paths.push((relative, stamp));
     }
 
+    /// Takes over what was noted about a folder below this one, so that all is asked in one go.
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        let Ok(below) = other.dir.strip_prefix(&self.dir) else {
+            return;
+        };
+        let below = below.as_os_str().as_bytes();
+        self.fresh |= other.fresh;
+        for (path, stamp) in &other.paths {
+            let joint: &[u8] = if below.is_empty() || path.is_empty() {
+                b""
+            } else {
+                b"/"
+            };
+            // Neither part holds a NUL, so neither does the whole.
+            if let Ok(path) = CString::new([below, joint, path.as_bytes()].concat()) {
+                self.paths.push((path, *stamp));
+            }
+        }
+    }
+
     /// Whether everything is as it was; asks the file system and reads nothing.
     pub(crate) fn hold(&self) -> bool {
         if self.fresh {

@@ -145,7 +145,7 @@ pub(crate) fn hash_of(files: &[SkillFile]) -> ContentHash {
 /// A file that was read before its tree.
 pub(crate) struct Known<'a> {
     pub name: &'a str,
-    pub bytes: &'a [u8],
+    pub hash: ContentHash,
     pub stamp: Stamp,
     pub mode: u32,
 }
@@ -198,11 +198,7 @@ impl Reading<'_> {
     fn file(&mut self, path: &Path, depth: usize) -> Result<(), TreeError> {
         let relative = self.relative(path);
         let (stamp, mode, hash) = if depth == 0 && relative == self.known.name {
-            (
-                self.known.stamp,
-                self.known.mode,
-                ContentHash::of(self.known.bytes),
-            )
+            (self.known.stamp, self.known.mode, self.known.hash)
         } else {
             let content =
                 read_file(path, MAX_FILE_BYTES).map_err(|source| unreadable(path, source))?;
@@ -295,8 +291,18 @@ fn read_open(file: &mut File, limit: u64) -> io::Result<Content> {
             metadata.len().to_string(),
         ));
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0) + 1);
-    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    // Exactly as many bytes as there were: looking for more costs a further call for each of
+    // thousands of files, and a file that grew meanwhile is noticed by its stamp.
+    let size = usize::try_from(metadata.len()).unwrap_or(0);
+    let mut bytes = vec![0; size];
+    let mut filled = 0;
+    while filled < size {
+        match file.read(&mut bytes[filled..])? {
+            0 => break,
+            read => filled += read,
+        }
+    }
+    bytes.truncate(filled);
     Ok(Content {
         bytes,
         stamp: Stamp::of(&metadata),

@@ -1,22 +1,20 @@
 //! Deciding who is described, how long, and who is only named.
 
-use chela_core::{Host, tokens};
+use chela_core::tokens;
 
-use super::{
-    CLOSE, Item, ListingReport, ListingRequest, OPEN, group_by_place, names, write_groups,
-};
-use crate::skill::MAX_DESCRIPTION_CHARS;
+use super::{CLOSE, ListingReport, ListingRequest, OPEN, names};
+use crate::skill::{MAX_DESCRIPTION_CHARS, Skill};
 
 /// Shorter than this a description says nothing; better none.
 const SHORTEST_CAP: usize = 40;
 
 /// What becomes of each skill.
 pub(super) struct Plan<'a> {
+    skills: &'a [&'a Skill],
     fates: Vec<Fate>,
     cap: usize,
     /// What the frames around groups of names cost, should there be any.
     frames: usize,
-    host: &'a Host,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,40 +32,42 @@ enum Budget {
 }
 
 impl<'a> Plan<'a> {
-    pub(super) fn make(items: &[Item<'_>], request: &ListingRequest<'a>) -> Self {
+    pub(super) fn make(request: &ListingRequest<'a>) -> Self {
         let limits = request.limits;
         let budget = match limits.max_skills_prompt_tokens {
             Some(limit) => Budget::Tokens(limit),
             None => Budget::Chars(limits.max_skills_prompt_chars),
         };
-        let order = by_importance(items, request);
+        let order = by_importance(request);
         let mut plan = Self {
-            fates: vec![Fate::Named; items.len()],
+            fates: vec![Fate::Named; request.skills.len()],
             cap: usize::MAX,
-            frames: names::frame_chars(items, request.host),
-            host: request.host,
+            frames: names::frame_chars(request.skills),
+            skills: request.skills,
         };
         let mut per_source = std::collections::HashMap::new();
         for at in order.iter().take(limits.max_skills_in_prompt) {
-            let of_source = per_source.entry(&items[*at].skill.source).or_insert(0usize);
+            let of_source = per_source
+                .entry(&request.skills[*at].source)
+                .or_insert(0usize);
             if *of_source < limits.max_skills_loaded_per_source {
                 *of_source += 1;
                 plan.fates[*at] = Fate::Described;
             }
         }
-        plan.fit(items, &order, budget);
+        plan.fit(&order, budget);
         plan
     }
 
-    fn fit(&mut self, items: &[Item<'_>], order: &[usize], budget: Budget) {
-        if self.fits(items, budget) {
+    fn fit(&mut self, order: &[usize], budget: Budget) {
+        if self.fits(budget) {
             return;
         }
         self.cap = largest(SHORTEST_CAP, MAX_DESCRIPTION_CHARS * 2, |cap| {
-            self.with_cap(cap).fits(items, budget)
+            self.with_cap(cap).fits(budget)
         })
         .unwrap_or(SHORTEST_CAP);
-        if self.fits(items, budget) {
+        if self.fits(budget) {
             return;
         }
         // Names first, then as many short descriptions as there is room for.
@@ -77,14 +77,14 @@ impl<'a> Plan<'a> {
             .filter(|at| self.fates[*at] == Fate::Described)
             .collect();
         let kept = largest(0, described.len(), |kept| {
-            self.with_described(&described, kept).fits(items, budget)
+            self.with_described(&described, kept).fits(budget)
         });
         *self = self.with_described(&described, kept.unwrap_or(0));
         if kept.is_some() {
             return;
         }
         let listed = largest(0, order.len(), |listed| {
-            self.with_listed(order, listed).fits(items, budget)
+            self.with_listed(order, listed).fits(budget)
         });
         *self = self.with_listed(order, listed.unwrap_or(0));
     }
@@ -94,7 +94,7 @@ impl<'a> Plan<'a> {
             fates: self.fates.clone(),
             cap,
             frames: self.frames,
-            host: self.host,
+            skills: self.skills,
         }
     }
 
@@ -116,23 +116,23 @@ impl<'a> Plan<'a> {
         plan
     }
 
-    fn fits(&self, items: &[Item<'_>], budget: Budget) -> bool {
+    fn fits(&self, budget: Budget) -> bool {
         match budget {
-            Budget::Chars(limit) => self.chars(items) <= limit,
-            Budget::Tokens(limit) => tokens::count_at_most(&self.render(items), limit).is_some(),
+            Budget::Chars(limit) => self.chars() <= limit,
+            Budget::Tokens(limit) => tokens::count_at_most(&self.render(), limit).is_some(),
         }
     }
 
     /// The length of the list, at most. Counting without writing keeps the search cheap.
-    fn chars(&self, items: &[Item<'_>]) -> usize {
+    fn chars(&self) -> usize {
         let mut sum = OPEN.len() + CLOSE.len();
         let mut any_named = false;
-        for (item, fate) in items.iter().zip(&self.fates) {
+        for (skill, fate) in self.skills.iter().zip(&self.fates) {
             match fate {
-                Fate::Described => sum += item.chars_at(self.cap),
+                Fate::Described => sum += skill.shown.chars_at(self.cap),
                 Fate::Named => {
                     any_named = true;
-                    sum += names::name_chars(item);
+                    sum += names::name_chars(&skill.shown);
                 }
                 Fate::LeftOut => {}
             }
@@ -140,39 +140,34 @@ impl<'a> Plan<'a> {
         if any_named { sum + self.frames } else { sum }
     }
 
-    pub(super) fn render(&self, items: &[Item<'_>]) -> String {
-        let mut text = String::with_capacity(self.chars(items) + 64);
+    pub(super) fn render(&self) -> String {
+        let mut text = String::with_capacity(self.chars() + 64);
         text.push_str(OPEN);
-        for (item, fate) in items.iter().zip(&self.fates) {
+        for (skill, fate) in self.skills.iter().zip(&self.fates) {
             if *fate == Fate::Described {
-                item.write(&mut text, self.cap);
+                skill.shown.write(&mut text, self.cap);
             }
         }
-        let named = items
-            .iter()
-            .zip(&self.fates)
-            .filter(|(_, fate)| **fate == Fate::Named);
-        write_groups(
-            &mut text,
-            &group_by_place(named.map(|(item, _)| item.skill), self.host),
-        );
+        let fates = self.skills.iter().zip(&self.fates);
+        let named = fates.filter(|(_, fate)| **fate == Fate::Named);
+        names::write_groups(&mut text, named.map(|(skill, _)| *skill));
         text.push_str(CLOSE);
         text
     }
 
-    pub(super) fn report(&self, items: &[Item<'_>]) -> ListingReport {
+    pub(super) fn report(&self) -> ListingReport {
         let mut report = ListingReport::default();
         let mut longest = 0;
-        for (item, fate) in items.iter().zip(&self.fates) {
+        for (skill, fate) in self.skills.iter().zip(&self.fates) {
             let names = match fate {
                 Fate::Described => {
-                    longest = longest.max(item.description_chars);
+                    longest = longest.max(skill.shown.description_chars);
                     &mut report.described
                 }
                 Fate::Named => &mut report.names_only,
                 Fate::LeftOut => &mut report.left_out,
             };
-            names.push(item.skill.name.clone());
+            names.push(skill.name.clone());
         }
         report.description_cap = (longest > self.cap).then_some(self.cap);
         report
@@ -181,15 +176,12 @@ impl<'a> Plan<'a> {
 
 /// Workspace skills first, then the most used, then the most recently written; names decide only
 /// what nothing else does.
-fn by_importance(items: &[Item<'_>], request: &ListingRequest<'_>) -> Vec<usize> {
-    let now = request.host.unix_time();
-    let weights: Vec<f64> = items
-        .iter()
-        .map(|item| request.uses.weight(&item.skill.name, now))
-        .collect();
-    let mut order: Vec<usize> = (0..items.len()).collect();
+fn by_importance(request: &ListingRequest<'_>) -> Vec<usize> {
+    let weight = |skill: &&Skill| request.uses.weight(&skill.name, request.now);
+    let weights: Vec<f64> = request.skills.iter().map(weight).collect();
+    let mut order: Vec<usize> = (0..request.skills.len()).collect();
     order.sort_by(|a, b| {
-        let (x, y) = (items[*a].skill, items[*b].skill);
+        let (x, y) = (request.skills[*a], request.skills[*b]);
         let workspace = y.source.is_workspace().cmp(&x.source.is_workspace());
         workspace
             .then_with(|| weights[*b].total_cmp(&weights[*a]))

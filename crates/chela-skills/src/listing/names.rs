@@ -1,119 +1,54 @@
 //! Skills by name alone, in groups that share the pattern of their location.
 
-use std::fmt::Write;
-use std::path::Path;
-
-use chela_core::{Host, sanitize};
-
-use super::Item;
+use crate::shown::{Shown, chars};
 use crate::skill::Skill;
-use crate::xml::escape;
 
-/// Names below one folder, or one skill whose folder is not called like it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Group {
-    /// `~/.chela/workspace/skills/{name}/SKILL.md`, escaped.
-    location: String,
-    names: Vec<String>,
-}
+const TAGS: usize = "<skills location=\"\"></skills>\n".len();
 
-impl Group {
-    pub(crate) fn chars(&self) -> usize {
-        let tags = "<skills location=\"\"></skills>\n".len();
-        let names: usize = self.names.iter().map(|name| super::chars(name) + 1).sum();
-        tags + super::chars(&self.location) + names
-    }
-}
-
-/// The groups of some skills, in the order the skills came in.
-pub(crate) fn group_by_place<'a>(
-    skills: impl IntoIterator<Item = &'a Skill>,
-    host: &Host,
-) -> Vec<Group> {
-    let mut groups: Vec<(Option<&Path>, Group)> = Vec::new();
+/// Writes the groups of some skills, in the order the skills came in.
+pub(super) fn write_groups<'a>(text: &mut String, skills: impl IntoIterator<Item = &'a Skill>) {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for skill in skills {
-        let parent = shared_parent(skill);
-        let name = escape(&skill.name).into_owned();
-        if let Some((_, group)) =
-            parent.and_then(|parent| groups.iter_mut().find(|(known, _)| *known == Some(parent)))
-        {
-            group.names.push(name);
-            continue;
+        let shown = &skill.shown;
+        let place = shown.pattern.as_deref();
+        let known = place.and_then(|place| groups.iter_mut().find(|(known, _)| *known == place));
+        match known {
+            Some((_, names)) => names.push(&shown.name),
+            None => groups.push((place.unwrap_or(&shown.location), vec![&shown.name])),
         }
-        let location = match parent {
-            Some(parent) => host.compact(&parent.join("{name}").join(crate::SKILL_FILE)),
-            None => host.compact(&skill.file),
-        };
-        let location = escape(&sanitize::literal(&location)).into_owned();
-        groups.push((
-            parent,
-            Group {
-                location,
-                names: vec![name],
-            },
-        ));
     }
-    groups.into_iter().map(|(_, group)| group).collect()
-}
-
-/// The folder a skill shares with others, if its own folder is called like it and its name can
-/// stand between blanks.
-fn shared_parent(skill: &Skill) -> Option<&Path> {
-    let folder_is_name = skill
-        .folder
-        .file_name()
-        .is_some_and(|folder| folder == skill.name.as_str());
-    let usual_file = skill
-        .file
-        .file_name()
-        .is_some_and(|file| file == crate::SKILL_FILE);
-    let one_word = !skill.name.contains(char::is_whitespace);
-    (folder_is_name && usual_file && one_word)
-        .then(|| skill.folder.parent())
-        .flatten()
-}
-
-pub(crate) fn write_groups(text: &mut String, groups: &[Group]) {
-    for group in groups {
-        let _ = writeln!(
-            text,
-            "<skills location=\"{}\">{}</skills>",
-            group.location,
-            group.names.join(" ")
-        );
+    for (place, names) in groups {
+        text.push_str("<skills location=\"");
+        text.push_str(place);
+        text.push_str("\">");
+        for (at, name) in names.iter().enumerate() {
+            if at > 0 {
+                text.push(' ');
+            }
+            text.push_str(name);
+        }
+        text.push_str("</skills>\n");
     }
 }
 
-/// How much a name costs in its group; a little too much for the first of a group.
-pub(super) fn name_chars(item: &Item<'_>) -> usize {
-    if shared_parent(item.skill).is_some() {
-        super::chars(&item.name) + 1
-    } else {
-        "<skills location=\"\"></skills>\n".len()
-            + super::chars(&item.name)
-            + super::chars(&item.location)
-            + 1
+/// How much a name costs, without the frame of a group it shares.
+pub(super) fn name_chars(shown: &Shown) -> usize {
+    match shown.pattern {
+        Some(_) => shown.name_chars + 1,
+        None => TAGS + chars(&shown.location) + shown.name_chars + 1,
     }
 }
 
-/// What the frames of all groups cost together.
-pub(super) fn frame_chars(items: &[Item<'_>], host: &Host) -> usize {
-    let groups = group_by_place(
-        items
-            .iter()
-            .map(|item| item.skill)
-            .filter(|skill| shared_parent(skill).is_some()),
-        host,
-    );
-    groups
+/// What the frames of all groups cost together, should every skill be named only.
+pub(super) fn frame_chars(skills: &[&Skill]) -> usize {
+    let mut patterns: Vec<&str> = Vec::new();
+    for pattern in skills
         .iter()
-        .map(|group| {
-            group.chars()
-                - group
-                    .names
-                    .iter()
-                    .map(|name| super::chars(name) + 1)
-                    .sum::<usize>()
-        })
-        .sum()
+        .filter_map(|skill| skill.shown.pattern.as_deref())
+    {
+        if !patterns.contains(&pattern) {
+            patterns.push(pattern);
+        }
+    }
+    patterns.iter().map(|pattern| TAGS + chars(pattern)).sum()
 }

@@ -16,7 +16,7 @@ fn listing(library: &Library, home: &Home, limits: &SkillLimits, uses: &Uses) ->
         skills: &skills,
         limits,
         uses,
-        host: &home.host,
+        now: home.host.unix_time(),
     })
 }
 

@@ -4,9 +4,8 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::SystemTime;
 
-use chela_core::ContentHash;
+use chela_core::{ContentHash, Host};
 
 use super::{SkipReason, folder_name};
 use crate::body;
@@ -14,6 +13,7 @@ use crate::finding::Finding;
 use crate::front_matter;
 use crate::name;
 use crate::settings::SkillLimits;
+use crate::shown::{Shown, ShownParts};
 use crate::skill::{MAX_DESCRIPTION_CHARS, Skill, one_line};
 use crate::source::Root;
 use crate::stamp::Stamps;
@@ -59,10 +59,10 @@ impl Reading {
 }
 
 impl Candidate<'_> {
-    pub(super) fn read(&self, limits: &SkillLimits, now: SystemTime) -> Reading {
+    pub(super) fn read(&self, host: &Host, limits: &SkillLimits) -> Reading {
         let mut stamps = Stamps::new(&self.listing.path);
-        stamps.note(&self.listing.path, self.listing.stamp, now);
-        match self.skill(limits, &mut stamps, now) {
+        stamps.note(&self.listing.path, self.listing.stamp, host.clock.now());
+        match self.skill(host, limits, &mut stamps) {
             Ok(skill) => Reading {
                 outcome: Outcome::Skill(Arc::new(skill)),
                 stamps,
@@ -76,10 +76,11 @@ impl Candidate<'_> {
 
     fn skill(
         &self,
+        host: &Host,
         limits: &SkillLimits,
         stamps: &mut Stamps,
-        now: SystemTime,
     ) -> Result<Skill, SkipReason> {
+        let now = host.clock.now();
         let path = self.skill_file()?;
         let content = tree::read_file(&path, limits.max_skill_file_bytes).map_err(|error| {
             if error.kind() == io::ErrorKind::FileTooLarge {
@@ -103,9 +104,10 @@ impl Candidate<'_> {
         if description.is_empty() {
             return Err(SkipReason::NoDescription);
         }
+        let version = ContentHash::of(&content.bytes);
         let known = Known {
             name: self.file,
-            bytes: &content.bytes,
+            hash: version,
             stamp: content.stamp,
             mode: content.mode,
         };
@@ -125,16 +127,24 @@ impl Candidate<'_> {
         let body = body::read(text.body, text.body_line);
         findings.extend(body.outside);
         findings.extend(tree.findings);
+        let file = self.listing.path.join(self.file);
+        let parts = ShownParts {
+            name: &name,
+            description: &description,
+            file: &file,
+            version,
+        };
         Ok(Skill {
+            shown: Shown::new(&parts, host),
             name,
             description,
             folder: self.listing.path.clone(),
-            file: self.listing.path.join(self.file),
+            file,
             root: self.root.dir.clone(),
             source: self.root.source.clone(),
             level: self.root.level,
             plugin: self.root.plugin,
-            version: ContentHash::of(&content.bytes),
+            version,
             tree: tree.hash,
             files: tree.files,
             headings: body.headings,

@@ -21,7 +21,10 @@ pub fn check() -> Outcome {
     if stale.is_empty() {
         return Ok(());
     }
-    Err(format!("{GENERATED} is out of date ({}); run `cargo xtask docs`", stale.join(", ")))
+    Err(format!(
+        "{GENERATED} is out of date ({}); run `cargo xtask docs`",
+        stale.join(", ")
+    ))
 }
 
 fn api_docs() -> Outcome {
@@ -31,7 +34,15 @@ fn api_docs() -> Outcome {
 }
 
 fn generate(into: &str) -> Outcome {
-    run(Command::new(cargo_bin()).args(["run", "--quiet", "--package", "chela", "--", "docs", into]))
+    run(Command::new(cargo_bin()).args([
+        "run",
+        "--quiet",
+        "--package",
+        "chela",
+        "--",
+        "docs",
+        into,
+    ]))
 }
 
 /// Names of the files that differ, or are only on one side.
@@ -40,11 +51,14 @@ fn differing(fresh: &Path, kept: &Path) -> Result<Vec<String>, String> {
     names.extend(names_in(kept)?);
     names.sort();
     names.dedup();
-    names.retain(|name| std::fs::read(fresh.join(name)).ok() != std::fs::read(kept.join(name)).ok());
+    names
+        .retain(|name| std::fs::read(fresh.join(name)).ok() != std::fs::read(kept.join(name)).ok());
     Ok(names)
 }
 
 fn names_in(dir: &Path) -> Result<Vec<String>, String> {
     let entries = std::fs::read_dir(dir).map_err(|error| format!("{}: {error}", dir.display()))?;
-    Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect())
+    Ok(entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .collect())
 }

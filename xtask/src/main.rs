@@ -1,5 +1,7 @@
 //! The chores of the repository: `cargo xtask <chore>`.
 
+#[cfg(test)]
+mod dependencies;
 mod docs;
 #[cfg(test)]
 mod rooms;
@@ -49,7 +51,14 @@ fn main() -> ExitCode {
 }
 
 fn lint() -> Outcome {
-    cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"])
+    cargo(&[
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "--deny",
+        "warnings",
+    ])
 }
 
 fn test(rest: &[&str]) -> Outcome {
@@ -59,7 +68,9 @@ fn test(rest: &[&str]) -> Outcome {
 }
 
 fn snap() -> Outcome {
-    run(Command::new(cargo_bin()).args(["test", "--workspace"]).env("INSTA_UPDATE", "always"))?;
+    run(Command::new(cargo_bin())
+        .args(["test", "--workspace"])
+        .env("INSTA_UPDATE", "always"))?;
     docs::write()
 }
 
@@ -73,7 +84,8 @@ fn bench(rest: &[&str]) -> Outcome {
 }
 
 fn fuzz(seconds: &str) -> Outcome {
-    let list = std::fs::read_dir("fuzz/fuzz_targets").map_err(|error| format!("fuzz/fuzz_targets: {error}"))?;
+    let list = std::fs::read_dir("fuzz/fuzz_targets")
+        .map_err(|error| format!("fuzz/fuzz_targets: {error}"))?;
     let mut targets: Vec<String> = list
         .filter_map(|entry| entry.ok()?.path().file_stem()?.to_str().map(str::to_owned))
         .collect();
@@ -81,9 +93,15 @@ fn fuzz(seconds: &str) -> Outcome {
     for target in targets {
         // The stable compiler has everything libFuzzer needs but the permission to use it.
         let limit = format!("-max_total_time={seconds}");
-        run(Command::new(cargo_bin())
-            .env("RUSTC_BOOTSTRAP", "1")
-            .args(["fuzz", "run", "--sanitizer", "none", &target, "--", &limit]))?;
+        run(Command::new(cargo_bin()).env("RUSTC_BOOTSTRAP", "1").args([
+            "fuzz",
+            "run",
+            "--sanitizer",
+            "none",
+            &target,
+            "--",
+            &limit,
+        ]))?;
     }
     Ok(())
 }
@@ -113,7 +131,10 @@ fn run(command: &mut Command) -> Outcome {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "a chore runner talks to the person at the terminal")]
+#[expect(
+    clippy::print_stderr,
+    reason = "a chore runner talks to the person at the terminal"
+)]
 fn say(message: &str) {
     eprintln!("{message}");
 }

@@ -5,47 +5,52 @@ use std::process::Command;
 
 use serde_json::Value;
 
+/// The rooms from the ground up. Each of the last three may use everything below it.
+const ROOMS: [&str; 13] = [
+    "chela-core",
+    "chela-config",
+    "chela-workspace",
+    "chela-skills",
+    "chela-memory",
+    "chela-prompt",
+    "chela-guard",
+    "chela-ledger",
+    "chela-model",
+    "chela-plugins",
+    "chela-tools",
+    "chela-agent",
+    "chela-gateway",
+];
+
+const CORE: &[&str] = &["chela-core"];
+const CORE_AND_CONFIG: &[&str] = &["chela-core", "chela-config"];
+
 /// For each crate the crates of this workspace it may use. A crate that is not in the table
 /// may use none and fails the test, so a new room is a line here.
 const TABLE: &[(&str, &[&str])] = &[
     ("chela-core", &[]),
-    ("chela-config", &["chela-core"]),
-    ("chela-workspace", &["chela-core", "chela-config"]),
-    ("chela-skills", &["chela-core", "chela-config"]),
-    ("chela-memory", &["chela-core", "chela-config"]),
-    ("chela-prompt", &["chela-core"]),
-    ("chela-guard", &["chela-core", "chela-config"]),
-    ("chela-ledger", &["chela-core"]),
-    ("chela-model", &["chela-core", "chela-config"]),
-    ("chela-plugins", &["chela-core", "chela-config"]),
+    ("chela-config", CORE),
+    ("chela-workspace", CORE_AND_CONFIG),
+    ("chela-skills", CORE_AND_CONFIG),
+    ("chela-memory", CORE_AND_CONFIG),
+    ("chela-prompt", CORE),
+    ("chela-guard", CORE_AND_CONFIG),
+    ("chela-ledger", CORE),
+    ("chela-model", CORE_AND_CONFIG),
+    ("chela-plugins", CORE_AND_CONFIG),
     (
         "chela-tools",
-        &["chela-core", "chela-config", "chela-guard", "chela-memory", "chela-skills"],
-    ),
-    (
-        "chela-agent",
         &[
-            "chela-core", "chela-config", "chela-workspace", "chela-skills", "chela-memory",
-            "chela-prompt", "chela-guard", "chela-ledger", "chela-model", "chela-plugins",
-            "chela-tools",
+            "chela-core",
+            "chela-config",
+            "chela-guard",
+            "chela-memory",
+            "chela-skills",
         ],
     ),
-    (
-        "chela-gateway",
-        &[
-            "chela-core", "chela-config", "chela-workspace", "chela-skills", "chela-memory",
-            "chela-prompt", "chela-guard", "chela-ledger", "chela-model", "chela-plugins",
-            "chela-tools", "chela-agent",
-        ],
-    ),
-    (
-        "chela",
-        &[
-            "chela-core", "chela-config", "chela-workspace", "chela-skills", "chela-memory",
-            "chela-prompt", "chela-guard", "chela-ledger", "chela-model", "chela-plugins",
-            "chela-tools", "chela-agent", "chela-gateway",
-        ],
-    ),
+    ("chela-agent", ROOMS.split_at(11).0),
+    ("chela-gateway", ROOMS.split_at(12).0),
+    ("chela", &ROOMS),
     ("chela-testkit", &["chela-core", "chela-model"]),
     ("xtask", &[]),
 ];
@@ -55,8 +60,10 @@ const DEV_ONLY: &str = "chela-testkit";
 
 #[test]
 fn crates_use_only_what_the_table_allows() {
-    let table: BTreeMap<&str, BTreeSet<&str>> =
-        TABLE.iter().map(|(name, uses)| (*name, uses.iter().copied().collect())).collect();
+    let table: BTreeMap<&str, BTreeSet<&str>> = TABLE
+        .iter()
+        .map(|(name, uses)| (*name, uses.iter().copied().collect()))
+        .collect();
     let mut broken = Vec::new();
     for (name, uses) in dependencies() {
         let Some(allowed) = table.get(name.as_str()) else {
@@ -81,23 +88,67 @@ enum Kind {
 
 /// What each crate of the workspace uses of the others, as cargo sees it.
 fn dependencies() -> BTreeMap<String, BTreeSet<(String, Kind)>> {
-    let output = Command::new(crate::cargo_bin())
-        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
-        .output()
-        .expect("cargo metadata runs");
-    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON");
-    let packages = metadata["packages"].as_array().expect("packages");
-    let ours: BTreeSet<&str> = packages.iter().filter_map(|package| package["name"].as_str()).collect();
+    let packages = packages();
+    let ours = names(&packages);
     packages
         .iter()
         .map(|package| {
-            let uses = package["dependencies"].as_array().expect("dependencies").iter();
-            let uses = uses.filter_map(|dependency| {
-                let name = dependency["name"].as_str().filter(|name| ours.contains(name))?;
-                let dev = dependency["kind"].as_str() == Some("dev");
-                Some((name.to_owned(), if dev { Kind::Dev } else { Kind::Normal }))
-            });
-            (package["name"].as_str().unwrap_or_default().to_owned(), uses.collect())
+            let uses = uses(package)
+                .filter(|(name, _)| ours.contains(name))
+                .collect();
+            (
+                package["name"].as_str().unwrap_or_default().to_owned(),
+                uses,
+            )
         })
         .collect()
+}
+
+/// The crates of others that any crate of the workspace names as a dependency.
+pub fn foreign_dependencies() -> BTreeSet<String> {
+    let packages = packages();
+    let ours = names(&packages);
+    packages
+        .iter()
+        .flat_map(uses)
+        .map(|(name, _)| name)
+        .filter(|name| !ours.contains(name))
+        .collect()
+}
+
+fn names(packages: &[Value]) -> BTreeSet<String> {
+    packages
+        .iter()
+        .filter_map(|package| package["name"].as_str())
+        .map(str::to_owned)
+        .collect()
+}
+
+fn uses(package: &Value) -> impl Iterator<Item = (String, Kind)> {
+    package["dependencies"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|dependency| {
+            let dev = dependency["kind"].as_str() == Some("dev");
+            Some((
+                dependency["name"].as_str()?.to_owned(),
+                if dev { Kind::Dev } else { Kind::Normal },
+            ))
+        })
+}
+
+fn packages() -> Vec<Value> {
+    let output = Command::new(crate::cargo_bin())
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--no-deps",
+            "--offline",
+        ])
+        .output()
+        .expect("cargo metadata runs");
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON");
+    metadata["packages"].as_array().expect("packages").clone()
 }

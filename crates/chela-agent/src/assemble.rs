@@ -5,14 +5,15 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use chela_config::Loaded;
 use chela_core::{AgentId, Audience, Host, SessionForm, SessionKey};
 use chela_prompt::{
     Completeness, ContextFile, OwnerDisplay, Owners, Prompt, PromptInput, PromptMode, RenderError,
-    RuntimeFacts, TruncationNotice,
+    RuntimeFacts, SkillsListing, TruncationNotice,
 };
+use chela_skills::AgentSkills;
 use chela_workspace::{
     BootstrapSettings, Condition, FileReport, FileStatus, LoadRequest, LoadedContext, SessionScope,
     Turn, Workspace,
@@ -21,6 +22,7 @@ use chela_workspace::{
 use crate::knobs::{Knobs, OwnerView};
 use crate::report::{Limits, SandboxState};
 use crate::secret::{SecretError, installation_secret};
+use crate::skills::{listing_of, skills_of};
 
 /// Which prompt is wanted. What is left open follows from the agent and the session.
 #[derive(Debug, Clone, Default)]
@@ -55,6 +57,8 @@ pub struct Assembled {
     pub limits: Limits,
     pub sandbox: SandboxState,
     pub context_window: Option<usize>,
+    /// Every skill that was found, listed or not.
+    pub skills: Arc<AgentSkills>,
 }
 
 /// Why no prompt could be put together.
@@ -97,11 +101,15 @@ impl std::fmt::Debug for Assembler<'_> {
     }
 }
 
+/// What is looked up once for an agent and holds as long as the assembler does.
 #[derive(Clone)]
 struct Known {
-    knobs: std::sync::Arc<Knobs>,
-    workspace: Option<std::sync::Arc<Workspace>>,
+    knobs: Arc<Knobs>,
+    workspace: Option<Arc<Workspace>>,
     repo_root: Option<PathBuf>,
+    /// A snapshot, as a session keeps one: the listing must not move under the cache.
+    skills: Arc<AgentSkills>,
+    skills_listing: Option<SkillsListing>,
 }
 
 impl<'a> Assembler<'a> {
@@ -115,7 +123,7 @@ impl<'a> Assembler<'a> {
 
     pub fn assemble(&self, ask: &Ask) -> Result<Assembled, AssembleError> {
         let (agent, session) = self.who(ask)?;
-        let known = self.known(&agent);
+        let known = self.known(&agent)?;
         let knobs = &*known.knobs;
         let mode = ask.mode.unwrap_or_else(|| mode_of(&session));
         let channel = ask
@@ -147,6 +155,7 @@ impl<'a> Assembler<'a> {
                 sandboxed: false,
             },
             context_window: knobs.context_window,
+            skills: Arc::clone(&known.skills),
             input,
             prompt,
             files: context.report,
@@ -176,45 +185,58 @@ impl<'a> Assembler<'a> {
             (None, Some(owner)) => owner,
             (None, None) => default.as_str(),
         };
-        let agents = self.loaded.agents();
-        let Some(found) = agents.iter().find(|id| id.as_str() == agent) else {
-            let known = agents.iter().map(|id| format!("`{id}`")).collect();
-            return Err(AssembleError::NoAgent {
-                agent: agent.to_owned(),
-                known,
-            });
-        };
+        let agent = AgentId::parse(agent).map_err(|_| self.no_agent(agent))?;
         let session = ask
             .session
             .clone()
-            .unwrap_or_else(|| SessionKey::main(found));
-        Ok((found.clone(), session))
+            .unwrap_or_else(|| SessionKey::main(&agent));
+        Ok((agent, session))
     }
 
-    fn known(&self, agent: &AgentId) -> Known {
+    fn no_agent(&self, agent: &str) -> AssembleError {
+        let known = self
+            .loaded
+            .agents()
+            .iter()
+            .map(|id| format!("`{id}`"))
+            .collect();
+        AssembleError::NoAgent {
+            agent: agent.to_owned(),
+            known,
+        }
+    }
+
+    fn known(&self, agent: &AgentId) -> Result<Known, AssembleError> {
         let mut all = self
             .known
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some((_, known)) = all.iter().find(|(id, _)| id == agent) {
-            return known.clone();
+            return Ok(known.clone());
         }
-        let knobs = Knobs::of(self.host, self.loaded, agent);
+        let view = self
+            .loaded
+            .agent(agent)
+            .ok_or_else(|| self.no_agent(agent.as_str()))?;
+        let knobs = Knobs::of(self.loaded, &view);
         // A workspace that is not there yet is no error: its files are reported as missing.
         let workspace = Workspace::open(self.host, &knobs.workspace)
             .ok()
-            .map(std::sync::Arc::new);
+            .map(Arc::new);
         let repo_root = knobs
             .repo_root
             .clone()
             .or_else(|| repository_above(&knobs.workspace));
+        let skills = skills_of(self.host, self.loaded, &view);
         let known = Known {
-            knobs: std::sync::Arc::new(knobs),
+            knobs: Arc::new(knobs),
             workspace,
             repo_root,
+            skills_listing: listing_of(&skills),
+            skills: Arc::new(skills),
         };
         all.push((agent.clone(), known.clone()));
-        known
+        Ok(known)
     }
 
     fn context(&self, agent: &AgentId, session: &SessionKey, known: &Known) -> LoadedContext {
@@ -251,6 +273,7 @@ impl<'a> Assembler<'a> {
             delegation: knobs.delegation(facts.session),
             contribution: model.as_deref().and_then(|model| knobs.contribution(model)),
             memory: knobs.memory,
+            skills: facts.known.skills_listing.clone(),
             model_aliases: knobs.model_aliases.clone(),
             time_zone: knobs.time_zone.clone().or_else(|| match facts.ask.machine {
                 Machine::This => self.host.facts.time_zone.clone(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use chela_config::model::{self, Secret, SecretSource};
 use chela_config::{AgentView, Loaded, Provenance, Resolved};
 use chela_core::cut::Limit;
-use chela_core::{AgentId, Audience, Host, Origin, SessionForm, SessionKey, Trust};
+use chela_core::{AgentId, Audience, Origin, SessionForm, SessionKey, Trust};
 use chela_prompt::{
     Citations, CleanText, Contribution, Delegation, MemoryRecall, Personality, ReactionLevel,
     Reactions, ReasoningLevel, SilentReplies, Sourced,
@@ -69,18 +69,7 @@ impl std::fmt::Debug for OwnerView {
 const HEARTBEAT_PROMPT: &str = include_str!("../text/heartbeat.md");
 
 impl Knobs {
-    /// The knobs of an agent; of the defaults, for one that is not in the roster.
-    pub fn of(_host: &Host, loaded: &Loaded, agent: &AgentId) -> Self {
-        let view = loaded
-            .agent(agent)
-            .or_else(|| loaded.agent(&loaded.default_agent()));
-        match view {
-            Some(view) => Self::of_view(loaded, &view),
-            None => unreachable_roster(loaded, agent),
-        }
-    }
-
-    fn of_view(loaded: &Loaded, view: &AgentView) -> Self {
+    pub fn of(loaded: &Loaded, view: &AgentView) -> Self {
         let config = &loaded.config;
         let primary = |choice: &Option<model::ModelChoice>| {
             choice
@@ -243,52 +232,6 @@ impl Knobs {
 
     pub fn contribution(&self, model: &str) -> Option<Contribution> {
         chela_prompt::contribution_for(model, self.personality)
-    }
-}
-
-/// The roster always has the default agent; should it ever not, the agent gets plain defaults.
-fn unreachable_roster(loaded: &Loaded, agent: &AgentId) -> Knobs {
-    let plain = chela_config::load_text(loaded.host(), "");
-    match plain.agent(&AgentId::main()) {
-        Some(view) => Knobs {
-            agent: agent.clone(),
-            ..Knobs::of_view(&plain, &view)
-        },
-        None => Knobs::empty(agent),
-    }
-}
-
-impl Knobs {
-    fn empty(agent: &AgentId) -> Self {
-        Self {
-            agent: agent.clone(),
-            name: None,
-            workspace: PathBuf::new(),
-            repo_root: None,
-            bootstrap: BootstrapSettings::default(),
-            model: None,
-            default_model: None,
-            model_aliases: Vec::new(),
-            context_window: None,
-            owners: Vec::new(),
-            owner_view: OwnerView::Hashed(None),
-            time_zone: None,
-            memory: MemoryRecall::Off,
-            heartbeat: None,
-            heartbeat_every: None,
-            light_heartbeat: false,
-            sandbox_mode: "off",
-            reasoning: ReasoningLevel::Off,
-            thinking: None,
-            voice_hint: None,
-            extra_context: None,
-            channels: Vec::new(),
-            delegation: None,
-            silence: None,
-            reactions: Vec::new(),
-            capabilities: Vec::new(),
-            personality: Personality::Friendly,
-        }
     }
 }
 

@@ -11,4 +11,5 @@ pub mod lint;
 pub mod report;
 pub mod saved;
 mod secret;
+pub mod skills;
 pub mod why;

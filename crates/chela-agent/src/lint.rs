@@ -8,19 +8,10 @@ mod statement;
 
 use std::ops::RangeInclusive;
 
-use chela_core::sanitize;
+use chela_core::{Severity, sanitize};
 use serde::Serialize;
 
 use statement::{Statement, statements};
-
-/// How much it matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    Note,
-    Warning,
-    Error,
-}
 
 /// One finding, with the place and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

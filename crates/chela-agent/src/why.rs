@@ -72,7 +72,7 @@ pub fn why(assembled: &Assembled, raw: RawFiles<'_>, asked: &str) -> Vec<Answer>
     }
     let named: Vec<Answer> = about_section(assembled, asked)
         .into_iter()
-        .chain(about_entry(assembled, asked))
+        .chain(about_entry(assembled, asked).or_else(|| about_skill(assembled, asked)))
         .collect();
     if !named.is_empty() {
         return named;
@@ -224,6 +224,53 @@ fn about_entry(assembled: &Assembled, asked: &str) -> Option<Answer> {
         because: format!("This {kind} is available to the agent, so it is listed."),
         spot: Some(part_spot(assembled, part)),
         source: None,
+    })
+}
+
+/// A skill that has no entry of its own in the list.
+fn about_skill(assembled: &Assembled, asked: &str) -> Option<Answer> {
+    let skill = assembled.skills.get(asked)?;
+    let inner = skill.skill();
+    let listing = assembled.prompt.section(SectionId::Skills);
+    let (presence, because) = match skill.presence() {
+        chela_skills::Presence::Quarantined => (
+            Presence::Absent,
+            "It is quarantined: nobody has trusted it yet.".to_owned(),
+        ),
+        chela_skills::Presence::Hidden => {
+            let reasons: Vec<String> = skill.hidden.iter().map(ToString::to_string).collect();
+            (
+                Presence::Absent,
+                format!("It is hidden: {}.", reasons.join("; ")),
+            )
+        }
+        chela_skills::Presence::OnCall => (
+            Presence::Absent,
+            "It keeps itself out of the list; it can be called by name.".to_owned(),
+        ),
+        chela_skills::Presence::Listed if listing.is_some() => (
+            Presence::Partly,
+            "The list had no room for its description, so it stands there by name and place."
+                .to_owned(),
+        ),
+        chela_skills::Presence::Listed => (
+            Presence::Absent,
+            format!(
+                "A {} prompt has no list of skills.",
+                assembled.input.mode.as_str()
+            ),
+        ),
+    };
+    Some(Answer {
+        what: format!("skill {}", inner.name),
+        presence,
+        because,
+        spot: None,
+        source: Some(Source {
+            path: inner.file.clone(),
+            line: 0,
+            text: String::new(),
+        }),
     })
 }
 

@@ -9,6 +9,7 @@ mod hash;
 mod host;
 mod origin;
 mod session_key;
+mod severity;
 
 pub mod cut;
 pub mod sanitize;
@@ -20,3 +21,4 @@ pub use hash::ContentHash;
 pub use host::{Clock, Entropy, FixedClock, FixedEntropy, Host, HostEnv, MachineFacts, vars};
 pub use origin::{Audience, Origin, Trust, Zone};
 pub use session_key::{ChatType, Conversation, SessionForm, SessionKey, SessionKeyError, SessionKind};
+pub use severity::Severity;

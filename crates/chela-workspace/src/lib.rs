@@ -1,7 +1,7 @@
 //! Who the agent is: its workspace folder, the files in it that shape every session, how they
 //! come into being and how a bad edit is undone.
 //!
-//! This crate finds the folder ([`workspace_location`]), fills a new one ([`seed`]), loads the
+//! This crate fills a new folder ([`seed`]), loads the
 //! context files of a session with an account of every one ([`Workspace::load`]) and keeps their
 //! [`History`] in git. It does not know what a prompt looks like, and takes its settings as plain
 //! values rather than reading a config.
@@ -16,7 +16,6 @@ mod git;
 mod glob;
 mod history;
 mod load;
-mod location;
 mod markdown;
 mod notice;
 mod pins;
@@ -37,9 +36,6 @@ pub use history::{
     Author, Fingerprint, History, HistoryEntry, HistoryError, Pause, RestoreReport, Snapshot,
 };
 pub use load::{ExecutionFolder, LoadRequest, LoadedContext, SessionScope, Turn, WorkspaceAge};
-pub use location::{
-    LocationSource, Standing, WorkspaceChoice, WorkspaceLocation, workspace_location,
-};
 pub use markdown::{heartbeat_has_work, strip_front_matter};
 pub use notice::{NoticeStore, OwnerNotice, PromptNotice, owner_notices, prompt_notice};
 pub use record::{Condition, Stage, WorkspaceRecord};

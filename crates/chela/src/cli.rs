@@ -1,5 +1,7 @@
 //! What can be typed. What it means is decided in `cmd`.
 
+pub mod skills;
+
 mod memory;
 
 use std::path::PathBuf;
@@ -85,6 +87,10 @@ Examples:
     /// The agents, what they may do and where each setting comes from
     #[command(subcommand)]
     Agents(AgentsCommand),
+
+    /// What the agents know how to do: skills, their gates and whether to trust them
+    #[command(subcommand)]
+    Skills(skills::SkillsCommand),
 
     /// Print the system prompt exactly as a model would read it
     #[command(
@@ -186,6 +192,16 @@ pub enum SeverityName {
     Note,
     Warning,
     Error,
+}
+
+impl From<SeverityName> for chela_core::Severity {
+    fn from(name: SeverityName) -> Self {
+        match name {
+            SeverityName::Note => Self::Note,
+            SeverityName::Warning => Self::Warning,
+            SeverityName::Error => Self::Error,
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]

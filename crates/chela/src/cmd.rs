@@ -8,9 +8,11 @@ mod explain;
 mod init;
 mod input;
 mod memory;
+mod notices;
 mod prompt;
 mod reference;
 mod setup;
+mod skills;
 mod status;
 mod time;
 mod workspace;
@@ -36,6 +38,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: Option<Command>) -> Outcom
         Some(Command::Workspace(command)) => workspace::run(host, screen, command),
         Some(Command::Memory(command)) => memory::run(host, screen, command),
         Some(Command::Agents(command)) => agents::run(host, screen, command),
+        Some(Command::Skills(command)) => skills::run(host, screen, command),
         Some(Command::Prompt(args)) => prompt::run(host, screen, args),
         Some(Command::Context(command)) => context::run(host, screen, command),
         Some(Command::Completion { shell }) => reference::completion(screen, shell),

@@ -138,6 +138,16 @@ impl Paint {
         self.wear(AnsiColor::Cyan.on_default(), text)
     }
 
+    /// The word for how much a finding matters.
+    pub fn severity(self, severity: chela_core::Severity) -> String {
+        let word = severity.as_str();
+        match severity {
+            chela_core::Severity::Note => self.dim(word),
+            chela_core::Severity::Warning => self.warn(word),
+            chela_core::Severity::Error => self.bad(word),
+        }
+    }
+
     pub fn wear(self, style: Style, text: impl Display) -> String {
         match self {
             Self::Colour => format!("{style}{text}{style:#}"),

@@ -397,9 +397,8 @@ fn threads_that_edit_at_once_lose_nothing() {
     assert_all_edits_are_there(&home);
 }
 
-/// Runs as a process of its own, started by the test below.
+/// The work of the processes the test below starts; without their variables it has none to do.
 #[test]
-#[ignore = "the other process of `processes_that_edit_at_once_lose_nothing`"]
 fn one_of_several_processes() {
     let Some(home) = std::env::var_os("TEST_HOME") else {
         return;
@@ -415,7 +414,7 @@ fn processes_that_edit_at_once_lose_nothing() {
     let this = std::env::current_exe().unwrap();
     let start = |hand: usize| {
         std::process::Command::new(&this)
-            .args(["--exact", "--ignored", "store::one_of_several_processes"])
+            .args(["--exact", "store::one_of_several_processes"])
             .env("TEST_HOME", &home.host.user_home)
             .env("TEST_HAND", hand.to_string())
             .stdout(std::process::Stdio::null())

@@ -41,12 +41,12 @@ pub fn run(host: &Host, screen: &mut Screen, command: AgentsCommand) -> Outcome 
 
 fn list(setup: &Setup, screen: &mut Screen, json: bool) -> Outcome {
     let default = setup.loaded.default_agent();
-    let agents = setup.loaded.agents();
+    let agents = setup.agents();
     if json {
         let rows: Vec<Value> = agents
             .iter()
-            .map(|id| {
-                let knobs = setup.knobs(id);
+            .map(|knobs| {
+                let id = &knobs.agent;
                 json!({
                     "id": id, "default": *id == default, "name": knobs.name, "model": knobs.model,
                     "workspace": knobs.workspace, "exists": knobs.workspace.is_dir(),
@@ -59,12 +59,12 @@ fn list(setup: &Setup, screen: &mut Screen, json: bool) -> Outcome {
     let paint = screen.paint;
     let rows: Vec<Vec<String>> = agents
         .iter()
-        .map(|id| {
-            let knobs = setup.knobs(id);
+        .map(|knobs| {
+            let id = &knobs.agent;
             vec![
                 paint.bold(id),
-                knobs.name.unwrap_or_default(),
-                knobs.model.unwrap_or_else(|| paint.dim("no model")),
+                knobs.name.clone().unwrap_or_default(),
+                knobs.model.clone().unwrap_or_else(|| paint.dim("no model")),
                 setup.host.compact(&knobs.workspace),
                 if *id == default {
                     paint.dim("default")
@@ -190,9 +190,7 @@ pub fn set_workspace(setup: &Setup, agent: &AgentId, folder: &str) -> Result<(),
 
 fn show(setup: &Setup, screen: &mut Screen, id: &str, json: bool) -> Outcome {
     let id = setup.agent(Some(id))?;
-    let Some(view) = setup.loaded.agent(&id) else {
-        return Err(Fail::new(format!("there is no agent `{id}`")));
-    };
+    let view = setup.view(&id)?;
     let entries = view.entries();
     if json {
         let settings: Map<String, Value> = entries

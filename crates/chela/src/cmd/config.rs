@@ -337,11 +337,7 @@ pub fn print_diagnostics(
 ) -> std::io::Result<()> {
     let paint = screen.paint;
     for diagnostic in found {
-        let severity = match diagnostic.severity {
-            Severity::Note => paint.dim("note"),
-            Severity::Warning => paint.warn("warning"),
-            Severity::Error => paint.bad("error"),
-        };
+        let severity = paint.severity(diagnostic.severity);
         let place = diagnostic.place.as_ref().map(|place| {
             format!(
                 "{}:{}:{}",
@@ -358,7 +354,7 @@ pub fn print_diagnostics(
         .into_iter()
         .flatten()
         .collect();
-        screen.line(format!("{severity} {}", head.join(" ")))?;
+        screen.line(format!("{} {}", severity, head.join(" ")))?;
         screen.paragraph("  ", &diagnostic.message)?;
         if let Some(hint) = &diagnostic.hint {
             screen.paragraph("  ", &format!("→ {hint}"))?;

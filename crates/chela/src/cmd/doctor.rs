@@ -3,21 +3,22 @@
 mod checks;
 mod fix;
 
-use chela_core::Host;
+use chela_core::{Host, Severity};
 use serde::Serialize;
 
 use super::{Outcome, Setup};
-use crate::cli::{DoctorArgs, SeverityName};
+use crate::cli::DoctorArgs;
 use crate::fail::{Exit, Fail};
 use crate::screen::{Screen, counted};
 
 /// The checks, in the order they are run.
-pub const CHECKS: [&str; 7] = [
+pub const CHECKS: [&str; 8] = [
     "home",
     "config",
     "agents",
     "workspace",
     "files",
+    "skills",
     "words",
     "history",
 ];
@@ -35,14 +36,6 @@ pub struct Finding {
     pub remedy: Option<fix::Remedy>,
     pub fixable: bool,
     pub fixed: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    Note,
-    Warning,
-    Error,
 }
 
 impl Finding {
@@ -90,7 +83,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: &DoctorArgs) -> Outcome {
         .iter()
         .flat_map(|check| checks::run(&setup, check))
         .collect();
-    let least = severity(args.severity_min);
+    let least: Severity = args.severity_min.into();
     findings.retain(|finding| finding.severity >= least);
     let mut undo = Vec::new();
     if args.fix {
@@ -112,14 +105,6 @@ pub fn run(host: &Host, screen: &mut Screen, args: &DoctorArgs) -> Outcome {
     Ok(if failed { Exit::Findings } else { Exit::Fine })
 }
 
-fn severity(name: SeverityName) -> Severity {
-    match name {
-        SeverityName::Note => Severity::Note,
-        SeverityName::Warning => Severity::Warning,
-        SeverityName::Error => Severity::Error,
-    }
-}
-
 fn print(
     screen: &mut Screen,
     checks: &[&'static str],
@@ -133,20 +118,18 @@ fn print(
             .filter(|finding| finding.check == *check)
             .collect();
         if own.is_empty() {
-            screen.line(format!("{} {check}", paint.good("ok     ")))?;
+            screen.line(marked(&paint.good("ok"), check))?;
             continue;
         }
         for finding in own {
-            let mark = match finding.severity {
-                _ if finding.fixed => paint.good("fixed  "),
-                Severity::Note => paint.dim("note   "),
-                Severity::Warning => paint.warn("warning"),
-                Severity::Error => paint.bad("error  "),
+            let mark = match finding.fixed {
+                true => paint.good("fixed"),
+                false => paint.severity(finding.severity),
             };
             let room = screen.width.saturating_sub(8);
             let mut lines =
                 crate::screen::wrap(&format!("{check}: {}", finding.message), room).into_iter();
-            screen.line(format!("{mark} {}", lines.next().unwrap_or_default()))?;
+            screen.line(marked(&mark, &lines.next().unwrap_or_default()))?;
             for line in lines {
                 screen.line(format!("        {line}"))?;
             }
@@ -170,4 +153,11 @@ fn print(
         String::new()
     };
     screen.line(format!("{}{more}", counted(open.len(), "finding")))
+}
+
+/// A line with its mark in a column of its own.
+fn marked(mark: &str, text: &str) -> String {
+    const COLUMN: usize = "warning ".len();
+    let gap = COLUMN.saturating_sub(crate::screen::visible_len(mark));
+    format!("{mark}{}{text}", " ".repeat(gap))
 }

@@ -1,14 +1,18 @@
 //! `chela init`, and bare `chela`: from nothing to a workspace that says what it is.
 
+use chela_agent::knobs::Knobs;
 use chela_core::Host;
 use chela_workspace::{
-    CoreFile, Repository, RepositoryWish, SeedMode, SeedOptions, SeedReport, seed,
+    Author, CoreFile, History, Repository, RepositoryWish, SeedMode, SeedOptions, SeedReport, seed,
 };
 
 use super::{Outcome, Setup, status};
 use crate::cli::InitArgs;
 use crate::fail::{Exit, Fail};
 use crate::screen::Screen;
+
+/// Why a change is recorded that no command of Chela made.
+pub const OUTSIDE_CHANGE: &str = "Changed outside of Chela";
 
 pub fn run(host: &Host, screen: &mut Screen, args: &InitArgs) -> Outcome {
     let mut setup = Setup::load(host);
@@ -37,6 +41,7 @@ pub fn home(host: &Host, screen: &mut Screen) -> Outcome {
     setup.warn_on_stderr(screen.paint);
     let report = seed_agent(&setup, None, SeedMode::IfNew)?;
     if report.created.is_empty() {
+        record_changes(&setup);
         status::print(screen, &status::Status::of(&setup))?;
         screen.blank()?;
         screen.line(
@@ -53,10 +58,20 @@ pub fn home(host: &Host, screen: &mut Screen) -> Outcome {
     Ok(Exit::Fine)
 }
 
+/// Records what changed in the core files of every agent since the last look. Whoever changed them
+/// did so outside of Chela; without git or in the middle of a merge nothing is recorded.
+fn record_changes(setup: &Setup) {
+    for agent in setup.loaded.agents() {
+        if let Ok(past) = History::open(&setup.host, &setup.workspace_dir(&agent)) {
+            let _ = past.snapshot(&Author::Runtime, OUTSIDE_CHANGE);
+        }
+    }
+}
+
 /// Makes the workspace of an agent, as far as `mode` allows.
 pub fn seed_agent(setup: &Setup, agent: Option<&str>, mode: SeedMode) -> Result<SeedReport, Fail> {
     let agent = setup.agent(agent)?;
-    let settings = setup.bootstrap(&agent);
+    let settings = Knobs::of(&setup.loaded, &setup.view(&agent)?).bootstrap;
     let dir = setup.workspace_dir(&agent);
     if settings.skip {
         return Err(Fail::new(format!(

@@ -25,12 +25,15 @@ pub fn run(host: &Host, screen: &mut Screen, args: PromptArgs) -> Outcome {
     }
 }
 
-/// The prompt a person asked for, from the live setup.
+/// The prompt a person asked for, from the live setup. What was cut or skipped on the way is told
+/// on standard error, once per change.
 pub fn assembled(setup: &Setup, choice: &PromptChoice) -> Result<Assembled, Fail> {
     let ask = ask(choice)?;
-    assemble(&setup.host, &setup.loaded, &ask).map_err(|error| {
+    let assembled = assemble(&setup.host, &setup.loaded, &ask).map_err(|error| {
         Fail::new(error).hint("`chela agents list` shows the agents, `chela doctor` what is wrong")
-    })
+    })?;
+    super::notices::tell_once(&setup.host, &assembled.files);
+    Ok(assembled)
 }
 
 fn ask(choice: &PromptChoice) -> Result<Ask, Fail> {

@@ -4,9 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use chela_agent::knobs::Knobs;
-use chela_config::{ConfigSource, KeyPath, Loaded, Severity};
+use chela_config::{AgentView, ConfigSource, KeyPath, Loaded, Severity};
 use chela_core::{AgentId, Host, suggest};
-use chela_workspace::BootstrapSettings;
 
 use crate::fail::Fail;
 use crate::screen::{Paint, counted};
@@ -110,16 +109,24 @@ impl Setup {
             .or_else(|| in_entries.map(|entry| agents.key("entries").key(&entry.key)))
     }
 
-    pub fn knobs(&self, agent: &AgentId) -> Knobs {
-        Knobs::of(&self.host, &self.loaded, agent)
+    /// The agents in the order of the config.
+    pub fn agents(&self) -> Vec<Knobs> {
+        let views = self
+            .loaded
+            .agents()
+            .into_iter()
+            .filter_map(|id| self.loaded.agent(&id));
+        views.map(|view| Knobs::of(&self.loaded, &view)).collect()
+    }
+
+    pub fn view(&self, agent: &AgentId) -> Result<AgentView, Fail> {
+        self.loaded
+            .agent(agent)
+            .ok_or_else(|| Fail::new(format!("there is no agent `{agent}`")))
     }
 
     pub fn workspace_dir(&self, agent: &AgentId) -> PathBuf {
-        self.knobs(agent).workspace
-    }
-
-    pub fn bootstrap(&self, agent: &AgentId) -> BootstrapSettings {
-        self.knobs(agent).bootstrap
+        self.loaded.workspace_dir(agent).value
     }
 }
 

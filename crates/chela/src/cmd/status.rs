@@ -1,5 +1,6 @@
 //! `chela status`: what is set up, and where. Reads, never writes.
 
+use chela_agent::knobs::Knobs;
 use chela_config::{ConfigSource, Severity};
 use chela_core::AgentId;
 use chela_workspace::{Condition, CoreFile, HeartbeatTasks, Workspace};
@@ -68,7 +69,7 @@ impl Status {
                 .filter(|found| found.severity == severity)
                 .count()
         };
-        let agents = setup.loaded.agents();
+        let agents = setup.agents();
         Self {
             version: env!("CARGO_PKG_VERSION"),
             profile: host.profile().map(str::to_owned),
@@ -84,14 +85,17 @@ impl Status {
                 warnings: count(Severity::Warning),
                 notes: count(Severity::Note),
             },
-            agents: agents.iter().map(|id| AgentStatus::of(setup, id)).collect(),
+            agents: agents
+                .iter()
+                .map(|knobs| AgentStatus::of(setup, knobs))
+                .collect(),
         }
     }
 }
 
 impl AgentStatus {
-    fn of(setup: &Setup, id: &AgentId) -> Self {
-        let knobs = setup.knobs(id);
+    fn of(setup: &Setup, knobs: &Knobs) -> Self {
+        let id = &knobs.agent;
         let workspace = Workspace::open(&setup.host, &knobs.workspace).ok();
         let tasks = workspace
             .as_ref()

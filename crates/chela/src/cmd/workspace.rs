@@ -130,7 +130,7 @@ fn history(
 ) -> Outcome {
     let past = open(setup, agent)?;
     // A change nobody recorded yet belongs to the history too.
-    past.snapshot(&Author::Runtime, "Changed outside of Chela")
+    past.snapshot(&Author::Runtime, super::init::OUTSIDE_CHANGE)
         .map_err(Fail::new)?;
     let names: Vec<String> = match file {
         Some(file) => vec![file.to_owned()],
@@ -230,7 +230,7 @@ fn version_id(text: &str) -> Result<CommitId, Fail> {
 
 /// The version before the latest change, recorded or not.
 fn previous(past: &History, file: &str) -> Result<CommitId, Fail> {
-    past.snapshot(&Author::Runtime, "Changed outside of Chela")
+    past.snapshot(&Author::Runtime, super::init::OUTSIDE_CHANGE)
         .map_err(Fail::new)?;
     let entries = past.entries(file, 2).map_err(Fail::new)?;
     entries.get(1).map(|entry| entry.id.clone()).ok_or_else(|| {

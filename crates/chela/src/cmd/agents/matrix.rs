@@ -94,14 +94,7 @@ fn settings(setup: &Setup, id: &AgentId) -> Vec<(&'static str, Cell)> {
                 &view.bootstrap_total_max_chars,
             ),
         ),
-        (
-            "skills",
-            cell(&view.skills, |skills| match skills {
-                None => "all".to_owned(),
-                Some(names) if names.is_empty() => "none".to_owned(),
-                Some(names) => names.join(", "),
-            }),
-        ),
+        ("skills", skills(setup, &view)),
         ("tools", tools(&setup.loaded.config.tools, &view)),
         (
             "elevated",
@@ -214,6 +207,22 @@ fn limit(tokens: &Resolved<Option<u64>>, chars: &Resolved<u64>) -> Cell {
             from: key(&tokens.from),
         },
         None => cell(chars, |count| format!("{count} chars")),
+    }
+}
+
+/// How many skills the agent has, of those found; and which key narrows them.
+fn skills(setup: &Setup, view: &AgentView) -> Cell {
+    let skills = chela_agent::skills::skills_of(&setup.host, &setup.loaded, view);
+    let listed = skills.listed().len();
+    let all = skills.skills().len();
+    let value = if listed == all {
+        format!("{all} listed")
+    } else {
+        format!("{listed} listed of {all} found")
+    };
+    Cell {
+        value,
+        from: key(&view.skills.from),
     }
 }
 

@@ -3,7 +3,8 @@
 use std::io::Read;
 use std::path::Path;
 
-use chela_agent::lint::{Fate, Finding, LintFile, Severity, lint};
+use chela_agent::lint::{Fate, Finding, LintFile, lint};
+use chela_core::Severity;
 use chela_core::cut::Limit;
 use chela_workspace::{FileReport, FileStatus};
 
@@ -29,7 +30,7 @@ pub fn run(setup: &Setup, screen: &mut Screen, request: &Request) -> Outcome {
     } else {
         print(screen, &findings)?;
     }
-    let threshold = severity(request.fail_on);
+    let threshold: Severity = request.fail_on.into();
     let failed = findings.iter().any(|finding| finding.severity >= threshold);
     Ok(if failed { Exit::Findings } else { Exit::Fine })
 }
@@ -61,14 +62,6 @@ pub fn findings(setup: &Setup, agent: Option<String>) -> Result<Vec<Finding>, cr
         })
         .collect();
     Ok(lint(&files))
-}
-
-pub fn severity(name: SeverityName) -> Severity {
-    match name {
-        SeverityName::Note => Severity::Note,
-        SeverityName::Warning => Severity::Warning,
-        SeverityName::Error => Severity::Error,
-    }
 }
 
 /// `None` for files there is nothing to say about.
@@ -114,11 +107,7 @@ pub fn raw_text(path: &Path) -> Option<String> {
 fn print(screen: &mut Screen, findings: &[Finding]) -> std::io::Result<()> {
     let paint = screen.paint;
     for finding in findings {
-        let severity = match finding.severity {
-            Severity::Note => paint.dim("note"),
-            Severity::Warning => paint.warn("warning"),
-            Severity::Error => paint.bad("error"),
-        };
+        let severity = paint.severity(finding.severity);
         let place = match finding.line {
             0 => finding.file.clone(),
             line => format!("{}:{line}", finding.file),

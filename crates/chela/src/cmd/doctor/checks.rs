@@ -3,12 +3,14 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use chela_agent::assemble::{Ask, assemble};
-use chela_agent::lint::Severity as LintSeverity;
 use chela_config::ConfigSource;
 use chela_workspace::{Condition, History, HistoryError};
 
 use super::fix::Remedy;
-use super::{Finding, Severity};
+use chela_core::Severity;
+use chela_skills::{Presence, Source, TrustState};
+
+use super::Finding;
 use crate::cmd::{Setup, context};
 
 pub fn run(setup: &Setup, check: &str) -> Vec<Finding> {
@@ -18,6 +20,7 @@ pub fn run(setup: &Setup, check: &str) -> Vec<Finding> {
         "agents" => agents(setup),
         "workspace" => workspace(setup),
         "files" => files(setup),
+        "skills" => skills(setup),
         "words" => words(setup),
         "history" => history(setup),
         _ => Vec::new(),
@@ -86,11 +89,6 @@ fn config(setup: &Setup) -> Vec<Finding> {
     let mut findings: Vec<Finding> = chela_config::validate(host)
         .into_iter()
         .map(|found| {
-            let severity = match found.severity {
-                chela_config::Severity::Note => Severity::Note,
-                chela_config::Severity::Warning => Severity::Warning,
-                chela_config::Severity::Error => Severity::Error,
-            };
             let place = found
                 .place
                 .as_ref()
@@ -102,7 +100,7 @@ fn config(setup: &Setup) -> Vec<Finding> {
             };
             let mut finding = Finding::new(
                 "config",
-                severity,
+                found.severity,
                 format!("{}{key}{}", place.unwrap_or_default(), found.message),
             );
             finding.hint = found.hint;
@@ -146,8 +144,8 @@ fn config(setup: &Setup) -> Vec<Finding> {
 /// Settings that hold, but not yet or not as one may think.
 fn agents(setup: &Setup) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for id in setup.loaded.agents() {
-        let knobs = setup.knobs(&id);
+    for knobs in setup.agents() {
+        let id = &knobs.agent;
         if knobs.model.is_none() {
             findings.push(
                 Finding::new("agents", Severity::Note, format!("agent {id} has no model"))
@@ -267,6 +265,48 @@ fn files(setup: &Setup) -> Vec<Finding> {
     findings
 }
 
+/// Skills the agent does not have though someone put them there, and skills that changed.
+fn skills(setup: &Setup) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for id in setup.loaded.agents() {
+        let Some(view) = setup.loaded.agent(&id) else {
+            continue;
+        };
+        let skills = chela_agent::skills::skills_of(&setup.host, &setup.loaded, &view);
+        for skill in skills.skills() {
+            let name = &skill.skill().name;
+            let told = |message: String| {
+                Finding::new("skills", Severity::Note, format!("agent {id}: {message}"))
+                    .hint(format!("chela skills why {name} --agent {id}"))
+            };
+            match skill.presence() {
+                Presence::Quarantined => findings.push(told(format!(
+                    "skill `{name}` is quarantined: nobody has trusted it yet"
+                ))),
+                Presence::Hidden if skill.skill().source != Source::Bundled => {
+                    let why = skill
+                        .hidden
+                        .first()
+                        .map(ToString::to_string)
+                        .unwrap_or_default();
+                    findings.push(told(format!("skill `{name}` is hidden: {why}")));
+                }
+                _ if skill.entry.trust.state == TrustState::Changed => {
+                    let mut changed = told(format!(
+                        "skill `{name}` is not what was trusted: its files changed"
+                    ));
+                    changed.severity = Severity::Warning;
+                    findings.push(changed.hint(format!(
+                        "chela skills diff {name}, then chela skills trust {name}"
+                    )));
+                }
+                _ => {}
+            }
+        }
+    }
+    findings
+}
+
 /// The lint, in short.
 fn words(setup: &Setup) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -279,14 +319,9 @@ fn words(setup: &Setup) -> Vec<Finding> {
             .iter()
             .filter(|finding| !matches!(finding.code, "cut" | "unseen" | "invisible"));
         findings.extend(own.map(|finding| {
-            let severity = match finding.severity {
-                LintSeverity::Note => Severity::Note,
-                LintSeverity::Warning => Severity::Warning,
-                LintSeverity::Error => Severity::Error,
-            };
             Finding::new(
                 "words",
-                severity,
+                finding.severity,
                 format!(
                     "agent {id}: {}:{}: {}",
                     finding.file, finding.line, finding.message

@@ -1,0 +1,41 @@
+//! The skills of one agent, ready for its prompt.
+
+use chela_config::{AgentView, Loaded};
+use chela_core::{Host, Origin, Trust};
+use chela_prompt::SkillsListing;
+use chela_skills::{AgentSkills, Library, Places, Skill, SkillsSettings, Source, config_is_on};
+
+/// Finds the skills of an agent. Reads only: what is new is locked by whoever runs a turn.
+pub fn skills_of(host: &Host, loaded: &Loaded, view: &AgentView) -> AgentSkills {
+    let mut host = host.clone();
+    host.env = loaded.env().clone();
+    let places = Places::of(loaded, view);
+    let settings = SkillsSettings::of(loaded, view);
+    Library::open(&host, places, settings).for_agent(&|path| config_is_on(loaded, path))
+}
+
+/// The listing as the prompt takes it: each entry with the file it stands for.
+pub fn listing_of(skills: &AgentSkills) -> Option<SkillsListing> {
+    let text = skills.listing().text;
+    let listing = SkillsListing::new(&text, Origin::Runtime, Trust::Operator)?;
+    Some(listing.label(|name| {
+        let skill = skills.get(name)?.skill();
+        Some((origin(skill), trust(skill)))
+    }))
+}
+
+fn origin(skill: &Skill) -> Origin {
+    Origin::File {
+        path: skill.file.display().to_string(),
+        hash: skill.version,
+    }
+}
+
+/// Our own skills speak for the operator, the rest for the owner who keeps them.
+fn trust(skill: &Skill) -> Trust {
+    match skill.source {
+        Source::Bundled => Trust::Operator,
+        Source::Plugin(_) => Trust::Plugin,
+        _ => Trust::Owner,
+    }
+}

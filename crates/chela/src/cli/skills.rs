@@ -1,0 +1,171 @@
+//! `chela skills …` as it is typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueHint};
+
+#[derive(Debug, Subcommand)]
+pub enum SkillsCommand {
+    /// List the skills: in the prompt, hidden, quarantined
+    #[command(after_help = "\
+Examples:
+  chela skills list
+  chela skills list --all        also what is shadowed, skipped, and where was looked
+  chela skills list --json")]
+    List {
+        #[command(flatten)]
+        of: WhoseSkills,
+        /// Also list what is shadowed or skipped, and the folders that were searched
+        #[arg(long)]
+        all: bool,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one skill: what it is for, what it needs, what it holds
+    Info {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        of: WhoseSkills,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check skills against the rules of the format; exit 1 when something should be mended
+    #[command(after_help = "\
+Examples:
+  chela skills check                 all skills that are found
+  chela skills check deploy          one of them
+  chela skills check ./my-skill      a folder anywhere")]
+    Check {
+        /// Names of skills or folders (default: all but the bundled ones)
+        what: Vec<String>,
+        #[command(flatten)]
+        of: WhoseSkills,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
+    /// Explain a skill: where found, shadowed by whom, which gate, which rank, what it costs
+    #[command(after_help = "\
+Examples:
+  chela skills why deploy
+  chela skills why deploy --for \"put the site online\"    also its rank for these words
+  chela skills why deploy --agent research")]
+    Why {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        of: WhoseSkills,
+        /// Say how it ranks for a message
+        #[arg(long = "for", value_name = "MESSAGE")]
+        message: Option<String>,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what a skill holds and what the scan found, then trust it in that version
+    #[command(after_help = "\
+Examples:
+  chela skills trust deploy             look, then decide
+  chela skills trust --folder .         all skills of a project folder
+
+A skill is code in natural language: read it before you trust it.")]
+    Trust {
+        /// Its name
+        #[arg(required_unless_present = "folder")]
+        name: Option<String>,
+        /// Trust the skills of this project folder, also later ones
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "name")]
+        folder: Option<PathBuf>,
+        #[command(flatten)]
+        of: WhoseSkills,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Withdraw trust: the skill stays on the disk and out of every prompt
+    Untrust {
+        /// Its name
+        #[arg(required_unless_present = "folder")]
+        name: Option<String>,
+        /// A project folder that was trusted
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "name")]
+        folder: Option<PathBuf>,
+        #[command(flatten)]
+        of: WhoseSkills,
+    },
+    /// Show what changed in a skill since it was trusted
+    Diff {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        of: WhoseSkills,
+    },
+    /// Make a new skill from a template
+    #[command(after_help = "\
+Examples:
+  chela skills new tidy-desk
+  chela skills new tidy-desk --description \"Sort the desktop. Use when the owner says it is messy.\"")]
+    New {
+        /// Its name: a-z, 0-9 and hyphens
+        name: String,
+        /// What it does and when to use it
+        #[arg(long, short)]
+        description: Option<String>,
+        /// Put it where all agents see it, instead of into the agent's workspace
+        #[arg(long)]
+        shared: bool,
+        #[command(flatten)]
+        of: WhoseSkills,
+    },
+    /// Fetch skills into quarantine: from a folder, a tar archive or a git repository
+    #[command(after_help = "\
+Examples:
+  chela skills add ~/Downloads/deploy.tar.gz
+  chela skills add https://example.org/team/skills.git
+  chela skills add https://example.org/team/skills.git#skills/deploy
+
+Nothing fetched is used before `chela skills trust NAME`.")]
+    Add {
+        /// A folder, a .tar or .tar.gz file, or a git address (with #folder for a part of it)
+        source: String,
+        /// Only the skill of this name
+        #[arg(long, value_name = "NAME")]
+        only: Option<String>,
+    },
+    /// Move a skill to the trash
+    Remove {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        of: WhoseSkills,
+    },
+    /// Measure how well messages find their skill
+    #[command(after_help = "\
+Examples:
+  chela skills bench                        500 made-up skills, 349 queries
+  chela skills bench --queries mine.txt     your skills; lines of `skill | what you would say`")]
+    Bench {
+        /// Your own queries, for your own skills
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        queries: Option<PathBuf>,
+        #[command(flatten)]
+        of: WhoseSkills,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Whose skills are meant.
+#[derive(Debug, Clone, Args)]
+pub struct WhoseSkills {
+    /// Which agent (default: the default agent)
+    #[arg(long, short = 'a', value_name = "ID")]
+    pub agent: Option<String>,
+    /// Look into this skill folder as well, before all others
+    #[arg(long = "skill", value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub explicit: Vec<PathBuf>,
+}

@@ -1,0 +1,151 @@
+//! `chela skills …`: what the agent knows how to do, why, and whether to trust it.
+
+mod author;
+mod bench;
+mod diff;
+mod info;
+mod list;
+mod trust;
+mod why;
+
+use chela_core::{AgentId, Host, suggest};
+use chela_skills::{
+    AgentSkill, AgentSkills, FirstLook, Library, Places, Presence, SkillsSettings, config_is_on,
+};
+
+use super::{Outcome, Setup};
+use crate::cli::skills::{SkillsCommand, WhoseSkills};
+use crate::fail::Fail;
+use crate::screen::{Paint, Screen};
+
+pub fn run(host: &Host, screen: &mut Screen, command: SkillsCommand) -> Outcome {
+    let setup = Setup::load(host);
+    setup.warn_on_stderr(screen.paint);
+    match command {
+        SkillsCommand::List { of, all, json } => list::run(open(&setup, &of)?, screen, all, json),
+        SkillsCommand::Info { name, of, json } => {
+            info::run(&mut open(&setup, &of)?, screen, &name, json)
+        }
+        SkillsCommand::Check { what, of, json } => {
+            author::check(&open(&setup, &of)?, screen, &what, json)
+        }
+        SkillsCommand::Why {
+            name,
+            of,
+            message,
+            json,
+        } => why::run(
+            &mut open(&setup, &of)?,
+            screen,
+            &name,
+            message.as_deref(),
+            json,
+        ),
+        SkillsCommand::Trust {
+            name,
+            folder,
+            of,
+            yes,
+        } => {
+            let mut desk = open(&setup, &of)?;
+            match (name, folder) {
+                (_, Some(folder)) => trust::folder(&mut desk, screen, &folder, trust::Trusted::Yes),
+                (name, None) => trust::skill(&mut desk, screen, &name.unwrap_or_default(), yes),
+            }
+        }
+        SkillsCommand::Untrust { name, folder, of } => {
+            let mut desk = open(&setup, &of)?;
+            match (name, folder) {
+                (_, Some(folder)) => trust::folder(&mut desk, screen, &folder, trust::Trusted::No),
+                (name, None) => trust::untrust(&mut desk, screen, &name.unwrap_or_default()),
+            }
+        }
+        SkillsCommand::Diff { name, of } => diff::run(&open(&setup, &of)?, screen, &name),
+        SkillsCommand::New {
+            name,
+            description,
+            shared,
+            of,
+        } => author::new(
+            &open(&setup, &of)?,
+            screen,
+            &name,
+            description.as_deref(),
+            shared,
+        ),
+        SkillsCommand::Add { source, only } => {
+            author::add(&setup.host, screen, &source, only.as_deref())
+        }
+        SkillsCommand::Remove { name, of } => {
+            author::remove(&mut open(&setup, &of)?, screen, &name)
+        }
+        SkillsCommand::Bench { queries, of, json } => match queries {
+            None => bench::built_in(&setup.host, screen, json),
+            Some(file) => bench::own(&open(&setup, &of)?, screen, &file, json),
+        },
+    }
+}
+
+/// The skills of one agent and all that is needed to talk about them.
+pub struct Desk {
+    pub host: Host,
+    pub agent: AgentId,
+    pub library: Library,
+    pub skills: AgentSkills,
+}
+
+/// Finds the skills of an agent, and locks at first sight what lies in the owner's folders. A
+/// home that cannot be written to is no reason to say nothing.
+fn open(setup: &Setup, of: &WhoseSkills) -> Result<Desk, Fail> {
+    let agent = setup.agent(of.agent.as_deref())?;
+    let view = setup
+        .loaded
+        .agent(&agent)
+        .ok_or_else(|| Fail::new(format!("there is no agent `{agent}`")))?;
+    let mut host = setup.host.clone();
+    host.env = setup.loaded.env().clone();
+    let mut settings = SkillsSettings::of(&setup.loaded, &view);
+    settings.explicit = of.explicit.iter().map(|path| host.cwd.join(path)).collect();
+    let places = Places::of(&setup.loaded, &view);
+    let mut library = Library::open(&host, places, settings);
+    let skills = library.for_agent(&|path| config_is_on(&setup.loaded, path));
+    let _ = library.settle(&FirstLook);
+    Ok(Desk {
+        host,
+        agent,
+        library,
+        skills,
+    })
+}
+
+impl Desk {
+    /// The skill of a name, or the nearest one as a hint.
+    pub fn skill(&self, name: &str) -> Result<&AgentSkill, Fail> {
+        self.skills.get(name).ok_or_else(|| self.unknown(name))
+    }
+
+    pub fn unknown(&self, name: &str) -> Fail {
+        let fail = Fail::new(format!("there is no skill `{name}`"));
+        let skipped = self.library.catalog().skipped_by_name(name).next();
+        if let Some(skipped) = skipped {
+            let path = self.host.compact(&skipped.path);
+            return Fail::new(format!("{path} is no usable skill: {}", skipped.reason));
+        }
+        let known = self.skills.skills().iter();
+        let names: Vec<&str> = known.map(|skill| skill.skill().name.as_str()).collect();
+        match suggest::nearest(name, names) {
+            Some(near) => fail.hint(format!("did you mean `{near}`?")),
+            None => fail.hint("`chela skills list` shows them"),
+        }
+    }
+}
+
+/// One word for where a skill stands, in its colour.
+fn mark(presence: Presence, paint: Paint) -> String {
+    match presence {
+        Presence::Listed => paint.good("in"),
+        Presence::OnCall => paint.accent("on call"),
+        Presence::Hidden => paint.dim("hidden"),
+        Presence::Quarantined => paint.warn("quarantined"),
+    }
+}

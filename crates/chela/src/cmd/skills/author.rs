@@ -1,0 +1,149 @@
+//! `chela skills new`, `add`, `remove` and `check`.
+
+use std::path::PathBuf;
+
+use chela_config::Severity;
+use chela_core::Host;
+use chela_skills::{
+    AddRequest, AddSource, FirstLook, NewSkill, Skill, Source, check_folder, create,
+};
+use serde_json::json;
+
+use super::Desk;
+use crate::cmd::Outcome;
+use crate::fail::{Exit, Fail};
+use crate::screen::{Screen, counted};
+
+pub fn new(
+    desk: &Desk,
+    screen: &mut Screen,
+    name: &str,
+    description: Option<&str>,
+    shared: bool,
+) -> Outcome {
+    let places = desk.library.places();
+    let root = if shared {
+        places.state_dir.join("skills")
+    } else {
+        places.workspace.join("skills")
+    };
+    let file = create(&root, &NewSkill { name, description }).map_err(Fail::new)?;
+    screen.line(format!("Made {}.", desk.host.compact(&file)))?;
+    screen.line(format!("Fill it in, then: chela skills check {name}"))?;
+    Ok(Exit::Fine)
+}
+
+pub fn add(host: &Host, screen: &mut Screen, source: &str, only: Option<&str>) -> Outcome {
+    let source = AddSource::parse(source, host).map_err(Fail::new)?;
+    let state_dir = host.state_dir();
+    let request = AddRequest {
+        source: &source,
+        only,
+        state_dir: &state_dir,
+        host,
+        scanner: &FirstLook,
+    };
+    let added = chela_skills::add(&request).map_err(Fail::new)?;
+    let paint = screen.paint;
+    for skill in &added {
+        screen.line(format!(
+            "{} {} ({}) in {}",
+            paint.warn("quarantined"),
+            paint.bold(&skill.name),
+            counted(skill.files, "file"),
+            host.compact(&skill.folder)
+        ))?;
+        for finding in &skill.report.findings {
+            screen.paragraph("  ", &finding.to_string())?;
+        }
+        for left in &skill.left_behind {
+            screen.line(paint.dim(format!("  left behind: {left}")))?;
+        }
+    }
+    let name = match added.as_slice() {
+        [only] => only.name.as_str(),
+        _ => "NAME",
+    };
+    screen.line(format!(
+        "Look into it and decide: chela skills trust {name}"
+    ))?;
+    Ok(Exit::Fine)
+}
+
+pub fn remove(desk: &mut Desk, screen: &mut Screen, name: &str) -> Outcome {
+    let skill = Skill::clone(desk.skill(name)?.skill());
+    let removed = chela_skills::remove(&mut desk.library, &skill, &desk.host).map_err(Fail::new)?;
+    screen.line(format!(
+        "Removed {} from {}.",
+        removed.name,
+        desk.host.compact(&removed.from)
+    ))?;
+    screen.line(format!(
+        "It can still be found in {}.",
+        desk.host.compact(&removed.trash)
+    ))?;
+    Ok(Exit::Fine)
+}
+
+pub fn check(desk: &Desk, screen: &mut Screen, what: &[String], json: bool) -> Outcome {
+    let mut folders: Vec<PathBuf> = Vec::new();
+    for named in what {
+        let path = desk.host.expand(named);
+        folders.push(match desk.skills.get(named) {
+            Some(skill) => skill.skill().folder.clone(),
+            None if path.is_dir() => path,
+            None => match desk.library.catalog().skipped_by_name(named).next() {
+                Some(skipped) => skipped.path.clone(),
+                None => return Err(desk.unknown(named)),
+            },
+        });
+    }
+    if what.is_empty() {
+        let found = desk.skills.skills().iter().map(|skill| skill.skill());
+        folders.extend(
+            found
+                .filter(|skill| skill.source != Source::Bundled)
+                .map(|skill| skill.folder.clone()),
+        );
+        folders.extend(
+            desk.library
+                .catalog()
+                .skipped
+                .iter()
+                .map(|skipped| skipped.path.clone()),
+        );
+    }
+    let checked: Vec<_> = folders
+        .iter()
+        .map(|folder| (folder, check_folder(folder)))
+        .collect();
+    let bad = checked
+        .iter()
+        .filter(|(_, checked)| checked.worst() >= Some(Severity::Warning))
+        .count();
+    let exit = if bad > 0 { Exit::Findings } else { Exit::Fine };
+    if json {
+        let rows = checked.iter().map(|(folder, checked)| {
+            json!({ "name": checked.name, "folder": folder, "findings": checked.findings })
+        });
+        screen.json(&rows.collect::<Vec<_>>())?;
+        return Ok(exit);
+    }
+    let paint = screen.paint;
+    for (folder, checked) in &checked {
+        for finding in &checked.findings {
+            let word = match finding.severity {
+                Severity::Error => paint.bad("error"),
+                Severity::Warning => paint.warn("warning"),
+                Severity::Note => paint.dim("note"),
+            };
+            screen.line(format!("{}/{finding} [{word}]", desk.host.compact(folder)))?;
+        }
+    }
+    screen.line(match (checked.len(), bad) {
+        (0, _) => "There is no skill to check.".to_owned(),
+        (all, 0) => format!("{} checked, all in order.", counted(all, "skill")),
+        (all, bad) => format!("{} checked, {bad} to mend.", counted(all, "skill")),
+    })?;
+    Ok(exit)
+}

@@ -117,13 +117,9 @@ pub trait Shaped {
 }
 
 impl Field {
+    /// The doc in one paragraph per line.
     pub fn doc(&self) -> String {
         tidy_doc(self.raw_doc)
-    }
-
-    /// Docs longer than a word of them are lists of the choices; this is the first sentence.
-    pub fn is_required(&self) -> bool {
-        self.rules.required
     }
 }
 

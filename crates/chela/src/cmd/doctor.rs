@@ -77,7 +77,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: &DoctorArgs) -> Outcome {
     let checks: Vec<&'static str> = CHECKS
         .iter()
         .copied()
-        .filter(|check| wanted(&check))
+        .filter(|check| wanted(check))
         .collect();
     let mut findings: Vec<Finding> = checks
         .iter()

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
+use chela_config::text::edit::EditError;
 use chela_core::AgentId;
 use chela_workspace::SeedMode;
 
@@ -53,7 +54,7 @@ pub fn apply(setup: &Setup, findings: &mut [Finding]) -> Result<Vec<String>, Fai
 fn perform(setup: &Setup, remedy: &Remedy) -> Result<String, Fail> {
     match remedy {
         Remedy::Migrate => {
-            let outcome = config::change(&setup.host, |source| present_form(source))?;
+            let outcome = config::change(&setup.host, present_form)?;
             let backup = outcome
                 .backup
                 .map(|path| setup.host.compact(&path))
@@ -93,12 +94,6 @@ fn perform(setup: &Setup, remedy: &Remedy) -> Result<String, Fail> {
 }
 
 /// The config in the present shape, with the comments of everything that stays.
-fn present_form(source: &str) -> Result<String, chela_config::text::edit::EditError> {
-    let parsed = chela_config::text::parse(source, chela_config::FileId::default());
-    match parsed.root {
-        Some(root) => {
-            chela_config::text::edit::replace_all(source, &chela_config::migrated_json(&root))
-        }
-        None => Ok(source.to_owned()),
-    }
+fn present_form(source: &str) -> Result<String, EditError> {
+    Ok(chela_config::migrated_text(source)?.unwrap_or_else(|| source.to_owned()))
 }

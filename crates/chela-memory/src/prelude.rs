@@ -54,6 +54,7 @@ pub fn daily_notes(workspace: &Path, today: Day, settings: &PreludeSettings) -> 
         let label = format!("memory/{name}");
         let request = CutRequest {
             name: &label,
+            first_line: 1,
             text: content,
             limit: Limit::Chars(limit),
             pinned_headings: &[],

@@ -33,6 +33,9 @@ pub fn is_stop_word(word: &str) -> bool {
 pub struct Terms {
     stemmer: Stemmer,
     word: String,
+    /// What has been written without a gap so far, and of how many words it is made.
+    joined: String,
+    parts: usize,
 }
 
 impl std::fmt::Debug for Terms {
@@ -46,6 +49,8 @@ impl Default for Terms {
         Self {
             stemmer: Stemmer::create(Algorithm::English),
             word: String::new(),
+            joined: String::new(),
+            parts: 0,
         }
     }
 }
@@ -70,6 +75,9 @@ impl Terms {
             if starts_word {
                 self.end_word(&mut found);
             }
+            if matches!(kind, Kind::Gap | Kind::Cjk) && c != '_' {
+                self.end_name(&mut found);
+            }
             if kind == Kind::Cjk {
                 if let Some(last) = last_cjk {
                     self.word.clear();
@@ -91,6 +99,7 @@ impl Terms {
             previous = kind;
         }
         self.end_word(&mut found);
+        self.end_name(&mut found);
         if let (1, Some(only)) = (cjk_run, last_cjk) {
             found(only.encode_utf8(&mut [0; 4]));
         }
@@ -107,7 +116,22 @@ impl Terms {
         self.word.chars().nth(1).is_none()
     }
 
+    /// A name made of several words is a term itself: `note12` is not any `note` and any `12`.
+    fn end_name(&mut self, found: &mut impl FnMut(&str)) {
+        if self.parts > 1 && self.joined.len() <= LONGEST_WORD {
+            found(&self.joined);
+        }
+        self.joined.clear();
+        self.parts = 0;
+    }
+
     fn end_word(&mut self, found: &mut impl FnMut(&str)) {
+        if !self.word.is_empty() {
+            self.parts += 1;
+            if self.joined.len() <= LONGEST_WORD {
+                self.joined.push_str(&self.word);
+            }
+        }
         if !self.word.is_empty() && self.word.len() <= LONGEST_WORD && !is_stop_word(&self.word) {
             if self.word.is_ascii() {
                 found(&self.stemmer.stem(&self.word));
@@ -195,12 +219,12 @@ mod tests {
 
     #[test]
     fn identifiers_are_split() {
-        assert_eq!(terms("getUserName"), "get user name");
+        assert_eq!(terms("getUserName"), "get user name getusername");
         assert_eq!(
             terms("HTMLParser max_results HTTP2"),
-            "html parser max result http 2"
+            "html parser htmlparser max result maxresults http 2 http2"
         );
-        assert_eq!(terms("gpt4o"), "gpt 4 o");
+        assert_eq!(terms("gpt4o"), "gpt 4 o gpt4o");
         assert_eq!(terms("I AM"), "i");
         assert_eq!(terms("Привет Мир"), "привет мир");
     }

@@ -1,0 +1,219 @@
+//! Killed indexers, two at once, and searches all the while.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use chela_core::{Audience, Host};
+use chela_memory::index::{Depth, SyncOutcome};
+use chela_memory::source::Places;
+use chela_memory::{Ask, Memory, MemorySettings, OpenMemory};
+
+/// Tells the test binary that it is the indexer, and where.
+const CHILD: &str = "CHELA_TEST_INDEXER";
+/// More kills for a long run; each costs about 30 ms.
+const KILLS: &str = "CHELA_TEST_KILLS";
+const DEFAULT_KILLS: u32 = 40;
+
+const NOTES: usize = 60;
+
+fn write_notes(home: &Path, version: u32) {
+    let folder = home.join("w/memory");
+    std::fs::create_dir_all(&folder).unwrap();
+    for note in 0..NOTES {
+        let text: String = (0..30)
+            .map(|line| {
+                format!(
+                    "- note{note} version{version} says word{} about thing{}\n",
+                    line * 7 % 31,
+                    line % 5
+                )
+            })
+            .collect();
+        std::fs::write(folder.join(format!("n{note}.md")), text).unwrap();
+    }
+}
+
+fn open<'a>(host: &'a Host, home: &Path) -> Memory<'a> {
+    Memory::local(OpenMemory {
+        host,
+        index_file: index_file(home),
+        places: Places {
+            workspace: home.join("w"),
+            sessions: None,
+        },
+        settings: MemorySettings::default(),
+        embedder: None,
+    })
+    .unwrap()
+}
+
+fn index_file(home: &Path) -> PathBuf {
+    home.join("state/main.sqlite")
+}
+
+fn sync(memory: &mut Memory<'_>, depth: Depth) -> SyncOutcome {
+    memory
+        .sync(depth, &mut |_| ControlFlow::Continue(()))
+        .unwrap()
+        .outcome
+}
+
+fn content(memory: &Memory<'_>) -> Vec<(String, u32, String)> {
+    let mut statement = memory
+        .store()
+        .connection()
+        .prepare("SELECT f.label, c.start_line, c.text FROM chunks c JOIN files f ON f.id = c.file ORDER BY 1, 2")
+        .unwrap();
+    statement
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap()
+}
+
+/// A search must answer, with the note it is about.
+fn check_search(memory: &mut Memory<'_>, note: usize) {
+    let question = format!("note{note} word3");
+    let ask = Ask {
+        question: &question,
+        max_results: None,
+        min_score: None,
+        audience: Audience::Private,
+    };
+    let found = memory.search(&ask).unwrap();
+    assert_eq!(
+        found.answer.searched,
+        NOTES * 30,
+        "a search saw half an index"
+    );
+    let best = &found.excerpts[0];
+    assert!(
+        best.text.contains(&format!("note{note} ")),
+        "{question}: {}",
+        best.text
+    );
+}
+
+/// Run by [`killed_at_random_moments`] in a process of its own: indexes until it is killed.
+#[test]
+fn the_indexer_that_is_killed() {
+    let Ok(home) = std::env::var(CHILD) else {
+        return;
+    };
+    let home = PathBuf::from(home);
+    let host = Host::fixed(&home);
+    let mut memory = open(&host, &home);
+    loop {
+        sync(&mut memory, Depth::Rebuild);
+    }
+}
+
+#[test]
+fn killed_at_random_moments() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path();
+    write_notes(home, 0);
+    let host = Host::fixed(home);
+    let mut memory = open(&host, home);
+    sync(&mut memory, Depth::Quick);
+    let kills = std::env::var(KILLS)
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(DEFAULT_KILLS);
+    let mut random = 88_172_645_463_325_252_u64;
+    for round in 1..=kills {
+        if round % 10 == 0 {
+            write_notes(home, round);
+        }
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "faults::the_indexer_that_is_killed"])
+            .env(CHILD, home)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let until = Duration::from_micros(random % 60_000);
+        let start = Instant::now();
+        let mut searches = 0;
+        while start.elapsed() < until || searches == 0 {
+            check_search(&mut memory, (random as usize + searches) % NOTES);
+            searches += 1;
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    check_search(&mut memory, 7);
+    assert_eq!(sync(&mut memory, Depth::Verify), SyncOutcome::Complete);
+    assert!(memory.notices().is_empty(), "{:?}", memory.notices());
+    let survived = content(&memory);
+    drop(memory);
+    std::fs::remove_dir_all(home.join("state")).unwrap();
+    let mut fresh = open(&host, home);
+    sync(&mut fresh, Depth::Quick);
+    assert!(survived == content(&fresh), "the index did not converge");
+    check_search(&mut fresh, 7);
+}
+
+#[test]
+fn two_indexers_and_a_reader() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path();
+    write_notes(home, 0);
+    let host = Host::fixed(home);
+    sync(&mut open(&host, home), Depth::Quick);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let host = Host::fixed(home);
+                let mut memory = open(&host, home);
+                for _ in 0..3 {
+                    let outcome = sync(&mut memory, Depth::Rebuild);
+                    assert!(matches!(outcome, SyncOutcome::Complete | SyncOutcome::Busy));
+                }
+            });
+        }
+        let mut reader = open(&host, home);
+        for note in 0..30 {
+            check_search(&mut reader, note);
+        }
+    });
+    let mut memory = open(&host, home);
+    assert_eq!(content(&memory).len(), NOTES * 30);
+    check_search(&mut memory, 11);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_read_only_index_still_answers() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path();
+    write_notes(home, 0);
+    let host = Host::fixed(home);
+    sync(&mut open(&host, home), Depth::Quick);
+    let state = home.join("state");
+    let set = |mode: u32, file: u32| {
+        std::fs::set_permissions(index_file(home), std::fs::Permissions::from_mode(file)).unwrap();
+        std::fs::set_permissions(&state, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    set(0o555, 0o444);
+    // Root may write anywhere; then there is nothing to see here.
+    let root = std::fs::write(state.join("probe"), "x").is_ok();
+    let mut memory = open(&host, home);
+    check_search(&mut memory, 5);
+    if !root {
+        assert!(
+            memory.notices()[0]
+                .to_string()
+                .contains("cannot be written")
+        );
+        assert_eq!(sync(&mut memory, Depth::Quick), SyncOutcome::ReadOnly);
+    }
+    drop(memory);
+    set(0o755, 0o644);
+}

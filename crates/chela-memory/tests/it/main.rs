@@ -1,0 +1,3 @@
+//! What memory promises when things go wrong.
+
+mod faults;

@@ -20,6 +20,7 @@ fuzz_target!(|input: (u16, bool, &str)| {
     let headings = ["## pinned SECTION".to_owned()];
     let request = CutRequest {
         name: "NOTES.md",
+        first_line: 1,
         text: &text,
         limit,
         pinned_headings: &headings,

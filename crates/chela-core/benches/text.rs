@@ -40,6 +40,7 @@ fn main() {
     let cut_to = |text: &str, limit: Limit| {
         let request = CutRequest {
             name: "NOTES.md",
+            first_line: 1,
             text,
             limit,
             pinned_headings: &[],

@@ -30,7 +30,9 @@ impl AgentId {
         if Self::is_canonical(text) {
             Ok(Self(text.to_owned()))
         } else {
-            Err(AgentIdError { given: text.to_owned() })
+            Err(AgentIdError {
+                given: text.to_owned(),
+            })
         }
     }
 
@@ -51,7 +53,11 @@ impl AgentId {
         }
         let end = id.trim_end_matches('-').len();
         id.truncate(end);
-        if id.is_empty() { Self::main() } else { Self(id) }
+        if id.is_empty() {
+            Self::main()
+        } else {
+            Self(id)
+        }
     }
 
     pub fn as_str(&self) -> &str {

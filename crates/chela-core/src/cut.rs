@@ -36,6 +36,8 @@ pub enum Limit {
 pub struct CutRequest<'a> {
     pub name: &'a str,
     pub text: &'a str,
+    /// The line of the file at which the text begins: 1, unless something before it was left out.
+    pub first_line: u32,
     pub limit: Limit,
     /// Headings whose sections survive every cut; case and leading `#` do not matter.
     pub pinned_headings: &'a [String],
@@ -259,7 +261,7 @@ impl Cutter<'_, '_> {
         let mut line = Lines {
             text,
             at: 0,
-            number: 1,
+            number: self.request.first_line,
         };
         gaps(kept, text.len())
             .map(|gap| {

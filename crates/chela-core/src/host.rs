@@ -89,12 +89,16 @@ impl Host {
 
     /// A variable that is set and not blank.
     pub fn var(&self, name: &str) -> Option<&str> {
-        self.env.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+        self.env
+            .get(name)
+            .map(|value| value.trim())
+            .filter(|value| !value.is_empty())
     }
 
     /// The profile in use, unless it is the default one.
     pub fn profile(&self) -> Option<&str> {
-        self.var(vars::PROFILE).filter(|profile| !profile.eq_ignore_ascii_case("default"))
+        self.var(vars::PROFILE)
+            .filter(|profile| !profile.eq_ignore_ascii_case("default"))
     }
 
     /// The folder of everything Chela keeps.
@@ -143,7 +147,10 @@ impl Host {
 
     /// Seconds since 1970; 0 for a clock set before that.
     pub fn unix_time(&self) -> u64 {
-        self.clock.now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+        self.clock
+            .now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_secs())
     }
 
     /// `bytes` random bytes as hex digits.
@@ -195,7 +202,10 @@ mod tests {
         assert_eq!(host.state_dir(), PathBuf::from("/home/me/.chela"));
         host.env.insert(vars::HOME.into(), "~/elsewhere".into());
         assert_eq!(host.state_dir(), PathBuf::from("/home/me/elsewhere"));
-        assert_eq!(host.config_file(), PathBuf::from("/home/me/elsewhere/chela.json"));
+        assert_eq!(
+            host.config_file(),
+            PathBuf::from("/home/me/elsewhere/chela.json")
+        );
     }
 
     #[test]

@@ -20,5 +20,7 @@ pub use agent_id::{AgentId, AgentIdError};
 pub use hash::ContentHash;
 pub use host::{Clock, Entropy, FixedClock, FixedEntropy, Host, HostEnv, MachineFacts, vars};
 pub use origin::{Audience, Origin, Trust, Zone};
-pub use session_key::{ChatType, Conversation, SessionForm, SessionKey, SessionKeyError, SessionKind};
+pub use session_key::{
+    ChatType, Conversation, SessionForm, SessionKey, SessionKeyError, SessionKind,
+};
 pub use severity::Severity;

@@ -92,7 +92,11 @@ pub enum Origin {
     /// The result of a tool call.
     Tool { call: String, hash: ContentHash },
     /// A message that arrived through a channel.
-    Channel { channel: String, message: String, hash: ContentHash },
+    Channel {
+        channel: String,
+        message: String,
+        hash: ContentHash,
+    },
     /// What a plugin contributed.
     Plugin { id: String, hash: ContentHash },
     /// What the model provider's family contributed.
@@ -101,7 +105,10 @@ pub enum Origin {
 
 impl Origin {
     pub fn file(path: impl Into<String>, content: &str) -> Self {
-        Self::File { path: path.into(), hash: ContentHash::of(content) }
+        Self::File {
+            path: path.into(),
+            hash: ContentHash::of(content),
+        }
     }
 
     pub fn config(key: impl Into<String>) -> Self {
@@ -129,7 +136,9 @@ impl std::fmt::Display for Origin {
             Self::Runtime => f.write_str("runtime"),
             Self::File { path, .. } => write!(f, "file:{path}"),
             Self::Tool { call, .. } => write!(f, "tool:{call}"),
-            Self::Channel { channel, message, .. } => write!(f, "channel:{channel}/{message}"),
+            Self::Channel {
+                channel, message, ..
+            } => write!(f, "channel:{channel}/{message}"),
             Self::Plugin { id, .. } => write!(f, "plugin:{id}"),
             Self::Provider { id, .. } => write!(f, "provider:{id}"),
         }
@@ -142,8 +151,13 @@ mod tests {
 
     #[test]
     fn joining_takes_the_lower_trust() {
-        let order =
-            [Trust::Operator, Trust::Owner, Trust::Agent, Trust::Plugin, Trust::External];
+        let order = [
+            Trust::Operator,
+            Trust::Owner,
+            Trust::Agent,
+            Trust::Plugin,
+            Trust::External,
+        ];
         assert!(order.windows(2).all(|pair| pair[0] > pair[1]));
         assert_eq!(Trust::Operator.join(Trust::External), Trust::External);
         assert_eq!(Trust::Agent.join(Trust::Agent), Trust::Agent);

@@ -39,7 +39,10 @@ pub enum SessionForm {
     /// `hook:<uuid>`.
     Hook { id: String },
     /// `subagent:<uuid>`, nested ones after another: the chain from the outermost in.
-    Subagent { parent: Option<String>, chain: Vec<String> },
+    Subagent {
+        parent: Option<String>,
+        chain: Vec<String>,
+    },
     /// `acp-bridge:<uuid>` or `acp:<uuid>`.
     Acp { prefix: String, id: String },
     /// `explicit:<name>`: a one-off run such as a model probe.
@@ -64,7 +67,13 @@ pub enum Conversation {
 }
 
 impl Conversation {
-    const ALL: [Self; 5] = [Self::Direct, Self::Dm, Self::Group, Self::Channel, Self::Room];
+    const ALL: [Self; 5] = [
+        Self::Direct,
+        Self::Dm,
+        Self::Group,
+        Self::Channel,
+        Self::Room,
+    ];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -77,7 +86,9 @@ impl Conversation {
     }
 
     fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|conversation| conversation.as_str() == word)
+        Self::ALL
+            .into_iter()
+            .find(|conversation| conversation.as_str() == word)
     }
 }
 
@@ -143,7 +154,9 @@ impl SessionKey {
     pub fn main(agent: &crate::AgentId) -> Self {
         Self {
             agent: Some(agent.as_str().to_owned()),
-            form: SessionForm::Main { key: "main".to_owned() },
+            form: SessionForm::Main {
+                key: "main".to_owned(),
+            },
             thread: None,
         }
     }
@@ -164,7 +177,11 @@ impl SessionKey {
             None => (None, text),
         };
         let (form, thread) = parse_rest(rest, agent.is_some());
-        Ok(Self { agent, form, thread })
+        Ok(Self {
+            agent,
+            form,
+            thread,
+        })
     }
 
     pub fn kind(&self) -> SessionKind {
@@ -229,7 +246,9 @@ impl SessionKey {
 
     /// Sessions that leave no trace carry a segment `incognito-…`.
     pub fn is_incognito(&self) -> bool {
-        self.to_string().split(':').any(|part| part.starts_with("incognito-"))
+        self.to_string()
+            .split(':')
+            .any(|part| part.starts_with("incognito-"))
     }
 
     /// Whether only the runtime may create such a key: callers from outside may not.
@@ -250,12 +269,23 @@ fn parse_rest(rest: &str, has_agent: bool) -> (SessionForm, Option<Thread>) {
         return (form, thread);
     }
     let form = match rest.split_once(':') {
-        None if has_agent => SessionForm::Main { key: rest.to_owned() },
-        Some((key, "heartbeat")) if has_agent => SessionForm::Heartbeat { key: key.to_owned() },
+        None if has_agent => SessionForm::Main {
+            key: rest.to_owned(),
+        },
+        Some((key, "heartbeat")) if has_agent => SessionForm::Heartbeat {
+            key: key.to_owned(),
+        },
         _ if has_agent && thread.is_some() && !body.contains(':') => {
-            return (SessionForm::Main { key: body.to_owned() }, thread);
+            return (
+                SessionForm::Main {
+                    key: body.to_owned(),
+                },
+                thread,
+            );
         }
-        _ => SessionForm::Other { rest: rest.to_owned() },
+        _ => SessionForm::Other {
+            rest: rest.to_owned(),
+        },
     };
     (form, None)
 }
@@ -272,14 +302,21 @@ fn parse_fixed_word(rest: &str, has_agent: bool) -> Option<SessionForm> {
     let tail_text = tail.to_owned();
     match word {
         "cron" => Some(match tail.split_once(':') {
-            Some((job, run)) => {
-                SessionForm::Cron { job: job.to_owned(), run: Some(run.to_owned()) }
-            }
-            None => SessionForm::Cron { job: tail_text, run: None },
+            Some((job, run)) => SessionForm::Cron {
+                job: job.to_owned(),
+                run: Some(run.to_owned()),
+            },
+            None => SessionForm::Cron {
+                job: tail_text,
+                run: None,
+            },
         }),
         "hook" => Some(SessionForm::Hook { id: tail_text }),
         "node" => Some(SessionForm::Node { id: tail_text }),
-        "acp" | "acp-bridge" => Some(SessionForm::Acp { prefix: word.to_owned(), id: tail_text }),
+        "acp" | "acp-bridge" => Some(SessionForm::Acp {
+            prefix: word.to_owned(),
+            id: tail_text,
+        }),
         "explicit" => Some(SessionForm::Explicit { name: tail_text }),
         _ => tail.strip_prefix("slash:").map(|user| SessionForm::Slash {
             channel: word.to_owned(),
@@ -322,7 +359,9 @@ fn split_thread(rest: &str) -> (&str, Option<Thread>) {
 fn parse_chat(body: &str) -> Option<SessionForm> {
     let parts: Vec<&str> = body.splitn(4, ':').collect();
     for (at, part) in parts.iter().enumerate().take(3) {
-        let Some(conversation) = Conversation::parse(part) else { continue };
+        let Some(conversation) = Conversation::parse(part) else {
+            continue;
+        };
         let before: usize = parts[..at].iter().map(|part| part.len() + 1).sum();
         let peer = body.get(before + part.len() + 1..)?;
         return Some(SessionForm::Chat {
@@ -354,14 +393,22 @@ impl std::fmt::Display for SessionForm {
             Self::Global => f.write_str("global"),
             Self::Main { key } => f.write_str(key),
             Self::Heartbeat { key } => write!(f, "{key}:heartbeat"),
-            Self::Chat { channel, account, conversation, peer } => {
+            Self::Chat {
+                channel,
+                account,
+                conversation,
+                peer,
+            } => {
                 for part in channel.iter().chain(account) {
                     write!(f, "{part}:")?;
                 }
                 write!(f, "{}:{peer}", conversation.as_str())
             }
             Self::Cron { job, run: None } => write!(f, "cron:{job}"),
-            Self::Cron { job, run: Some(run) } => write!(f, "cron:{job}:{run}"),
+            Self::Cron {
+                job,
+                run: Some(run),
+            } => write!(f, "cron:{job}:{run}"),
             Self::Hook { id } => write!(f, "hook:{id}"),
             Self::Subagent { parent, chain } => {
                 let own: Vec<String> = chain.iter().map(|id| format!("subagent:{id}")).collect();

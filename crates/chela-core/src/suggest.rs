@@ -15,7 +15,11 @@ pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -
 }
 
 fn fold(word: &str) -> Vec<char> {
-    word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).take(64).collect()
+    word.chars()
+        .filter(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .take(64)
+        .collect()
 }
 
 /// Edit distance with neighbouring letters swapped counting as one step.
@@ -25,7 +29,9 @@ fn distance(a: &[char], b: &[char]) -> usize {
     for (i, x) in a.iter().enumerate() {
         let mut row = vec![i + 1];
         for (j, y) in b.iter().enumerate() {
-            let mut best = (rows[i][j + 1] + 1).min(row[j] + 1).min(rows[i][j] + usize::from(x != y));
+            let mut best = (rows[i][j + 1] + 1)
+                .min(row[j] + 1)
+                .min(rows[i][j] + usize::from(x != y));
             if i > 0 && j > 0 && a[i - 1] == *y && b[j - 1] == *x {
                 best = best.min(rows[i - 1][j - 1] + 1);
             }

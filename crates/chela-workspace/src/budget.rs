@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use chela_core::cut::{Limit, PinOutcome};
+use chela_core::cut::{CutRequest, Limit, PinOutcome};
 
 use crate::report::Budget;
 use crate::settings::BootstrapSettings;
@@ -86,7 +86,16 @@ impl Claim {
     fn shortened(&self, limit: Limit, pins: &[String]) -> Arc<Shortened> {
         match &self.text {
             ClaimText::File(source) => source.shortened(&self.name, limit, pins),
-            ClaimText::Plain(text) => Arc::new(Shortened::of(&self.name, text, limit, pins)),
+            ClaimText::Plain(text) => {
+                let request = CutRequest {
+                    name: &self.name,
+                    first_line: 1,
+                    text,
+                    limit,
+                    pinned_headings: pins,
+                };
+                Arc::new(Shortened::of(text, &request))
+            }
         }
     }
 

@@ -13,6 +13,8 @@ use crate::report::Remark;
 pub(crate) struct Decoded {
     /// LF only, without front matter, invisible characters and outer blank lines.
     pub(crate) text: String,
+    /// The line of the file at which the text begins.
+    pub(crate) first_line: u32,
     /// Length of the file in characters, as it was.
     pub(crate) raw_chars: usize,
     pub(crate) remarks: Vec<Remark>,
@@ -34,8 +36,13 @@ pub(crate) fn decode(bytes: &Bytes) -> Decoded {
             lines: removed.first_lines,
         });
     }
+    let text = trim_blank_lines(strip_front_matter(&clean));
+    // What is left is the end of the text, but for blanks behind it.
+    let before = clean.trim_end().len() - text.len();
+    let lines_before = clean[..before].matches('\n').count();
     Decoded {
-        text: trim_blank_lines(strip_front_matter(&clean)).to_owned(),
+        first_line: u32::try_from(lines_before + 1).unwrap_or(u32::MAX),
+        text: text.to_owned(),
         raw_chars: raw.chars().count(),
         remarks,
     }
@@ -144,5 +151,16 @@ mod tests {
     fn outer_blank_lines_go() {
         assert_eq!(trim_blank_lines("\n \n\t code\nx \n\n"), "\t code\nx");
         assert_eq!(trim_blank_lines(" \n "), "");
+    }
+
+    #[test]
+    fn lines_are_counted_in_the_file() {
+        let first_line = |text: &str| {
+            let bytes = text.as_bytes().to_vec();
+            decode(&Bytes { bytes, left_out: 0 }).first_line
+        };
+        assert_eq!(first_line("# T\n"), 1);
+        assert_eq!(first_line("\n\n# T\n"), 3);
+        assert_eq!(first_line("---\na: b\n---\n\n# T\n\n\n"), 5);
     }
 }

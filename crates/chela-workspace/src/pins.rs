@@ -8,6 +8,7 @@ pub(crate) fn pinned_text(text: &str, pinned_headings: &[String]) -> String {
         let limit = Limit::Chars(limit);
         cut(&CutRequest {
             name: "",
+            first_line: 1,
             text,
             limit,
             pinned_headings,

@@ -27,6 +27,7 @@ pub(crate) struct Source {
     stamp: Stamp,
     pub(crate) hash: ContentHash,
     pub(crate) raw_chars: usize,
+    first_line: u32,
     pub(crate) remarks: Vec<Remark>,
     pub(crate) has_text: bool,
     has_heartbeat_work: OnceLock<bool>,
@@ -92,6 +93,7 @@ impl Source {
             stamp,
             hash: ContentHash::of(&bytes.bytes),
             raw_chars: decoded.raw_chars,
+            first_line: decoded.first_line,
             remarks: decoded.remarks,
             has_text: !decoded.text.is_empty(),
             has_heartbeat_work: OnceLock::new(),
@@ -133,7 +135,17 @@ impl Source {
         if let Some((_, kept)) = lock(&self.cuts).iter().find(|(key, _)| is_same(key)) {
             return Arc::clone(kept);
         }
-        let shortened = Arc::new(Shortened::of(name, &self.text(), limit, pins));
+        let text = self.text();
+        let shortened = Arc::new(Shortened::of(
+            &text,
+            &CutRequest {
+                name,
+                first_line: self.first_line,
+                text: &text,
+                limit,
+                pinned_headings: pins,
+            },
+        ));
         let mut cuts = lock(&self.cuts);
         if cuts.len() >= KEPT_CUTS {
             cuts.remove(0);
@@ -149,13 +161,9 @@ impl Source {
 }
 
 impl Shortened {
-    pub(crate) fn of(name: &str, text: &Arc<str>, limit: Limit, pins: &[String]) -> Self {
-        let cut = cut(&CutRequest {
-            name,
-            text,
-            limit,
-            pinned_headings: pins,
-        });
+    /// Cuts `text`, which is the text of the request: shared when all of it stays.
+    pub(crate) fn of(text: &Arc<str>, request: &CutRequest<'_>) -> Self {
+        let cut = cut(request);
         let kept = if *cut.text == **text {
             Arc::clone(text)
         } else {

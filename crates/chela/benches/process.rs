@@ -1,7 +1,10 @@
 //! Whole commands as processes: CPU time and peak memory, against a Rust hello-world built and
 //! measured in the same run.
 
-#![expect(clippy::expect_used, reason = "a benchmark that cannot be set up has nothing to measure")]
+#![expect(
+    clippy::expect_used,
+    reason = "a benchmark that cannot be set up has nothing to measure"
+)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

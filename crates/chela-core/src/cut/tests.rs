@@ -8,6 +8,7 @@ use crate::tokens;
 fn cut_to(text: &str, limit: Limit) -> Cut<'_> {
     cut(&CutRequest {
         name: "NOTES.md",
+        first_line: 1,
         text,
         limit,
         pinned_headings: &[],
@@ -17,6 +18,7 @@ fn cut_to(text: &str, limit: Limit) -> Cut<'_> {
 fn cut_pinned<'a>(text: &'a str, limit: Limit, pins: &'a [String]) -> Cut<'a> {
     cut(&CutRequest {
         name: "NOTES.md",
+        first_line: 1,
         text,
         limit,
         pinned_headings: pins,
@@ -296,6 +298,7 @@ fn the_name_cannot_break_out_of_the_marker() {
     let text = numbered(1..=500);
     let request = CutRequest {
         name: "evil\n# Heading\u{202E}.md",
+        first_line: 1,
         text: &text,
         limit: Limit::Chars(3000),
         pinned_headings: &[],

@@ -11,29 +11,104 @@ const FORMS: &[(&str, SessionKind, ChatType, Audience)] = {
         ("agent:main:main", SessionKind::Main, Direct, Private),
         ("global", SessionKind::Main, Direct, Private),
         ("agent:main:direct:42", SessionKind::Main, Direct, Private),
-        ("agent:main:telegram:direct:42", SessionKind::Main, Direct, Private),
-        ("agent:main:telegram:dm:42", SessionKind::Main, Direct, Private),
-        ("agent:main:whatsapp:work:direct:+15550001", SessionKind::Main, Direct, Private),
-        ("agent:main:whatsapp:group:123@g.us", SessionKind::Group, Group, Shared),
-        ("agent:main:matrix:room:!abc:example.org", SessionKind::Group, Room, Shared),
-        ("agent:main:discord:channel:99", SessionKind::Group, Room, Shared),
-        ("agent:main:slack:channel:C1:thread:17.2", SessionKind::Group, Room, Shared),
-        ("agent:main:telegram:group:-100:topic:7", SessionKind::Group, Group, Shared),
-        ("agent:main:main:thread:9", SessionKind::Main, Direct, Private),
+        (
+            "agent:main:telegram:direct:42",
+            SessionKind::Main,
+            Direct,
+            Private,
+        ),
+        (
+            "agent:main:telegram:dm:42",
+            SessionKind::Main,
+            Direct,
+            Private,
+        ),
+        (
+            "agent:main:whatsapp:work:direct:+15550001",
+            SessionKind::Main,
+            Direct,
+            Private,
+        ),
+        (
+            "agent:main:whatsapp:group:123@g.us",
+            SessionKind::Group,
+            Group,
+            Shared,
+        ),
+        (
+            "agent:main:matrix:room:!abc:example.org",
+            SessionKind::Group,
+            Room,
+            Shared,
+        ),
+        (
+            "agent:main:discord:channel:99",
+            SessionKind::Group,
+            Room,
+            Shared,
+        ),
+        (
+            "agent:main:slack:channel:C1:thread:17.2",
+            SessionKind::Group,
+            Room,
+            Shared,
+        ),
+        (
+            "agent:main:telegram:group:-100:topic:7",
+            SessionKind::Group,
+            Group,
+            Shared,
+        ),
+        (
+            "agent:main:main:thread:9",
+            SessionKind::Main,
+            Direct,
+            Private,
+        ),
         ("cron:daily", SessionKind::Cron, Direct, Private),
         ("cron:daily:1700000000", SessionKind::Cron, Direct, Private),
         ("agent:main:cron:daily", SessionKind::Cron, Direct, Private),
         ("hook:8f1c", SessionKind::Hook, Direct, Shared),
-        ("agent:main:subagent:u1", SessionKind::Other, Direct, Private),
-        ("agent:main:subagent:u1:subagent:u2", SessionKind::Other, Direct, Private),
-        ("agent:main:main:heartbeat", SessionKind::Main, Direct, Private),
+        (
+            "agent:main:subagent:u1",
+            SessionKind::Other,
+            Direct,
+            Private,
+        ),
+        (
+            "agent:main:subagent:u1:subagent:u2",
+            SessionKind::Other,
+            Direct,
+            Private,
+        ),
+        (
+            "agent:main:main:heartbeat",
+            SessionKind::Main,
+            Direct,
+            Private,
+        ),
         ("acp-bridge:77", SessionKind::Other, Direct, Private),
         ("agent:main:acp:77", SessionKind::Other, Direct, Private),
-        ("agent:*:explicit:model-run-5", SessionKind::Other, Direct, Private),
-        ("agent:main:discord:slash:88", SessionKind::Other, Direct, Private),
+        (
+            "agent:*:explicit:model-run-5",
+            SessionKind::Other,
+            Direct,
+            Private,
+        ),
+        (
+            "agent:main:discord:slash:88",
+            SessionKind::Other,
+            Direct,
+            Private,
+        ),
         ("telegram:slash:88", SessionKind::Other, Direct, Private),
         ("agent:main:node:phone", SessionKind::Node, Direct, Private),
-        ("agent:main:some:thing:else", SessionKind::Other, Direct, Shared),
+        (
+            "agent:main:some:thing:else",
+            SessionKind::Other,
+            Direct,
+            Shared,
+        ),
     ]
 };
 
@@ -42,7 +117,11 @@ fn every_documented_form_is_read_and_printed() {
     for (text, kind, chat, audience) in FORMS {
         let key = SessionKey::parse(text).unwrap();
         assert_eq!(key.to_string(), *text);
-        assert_eq!((key.kind(), key.chat_type(), key.audience()), (*kind, *chat, *audience), "{text}");
+        assert_eq!(
+            (key.kind(), key.chat_type(), key.audience()),
+            (*kind, *chat, *audience),
+            "{text}"
+        );
     }
 }
 
@@ -51,22 +130,46 @@ fn parts_are_where_they_belong() {
     let key = SessionKey::parse("agent:home:matrix:acct:group:!r:ex.org:thread:$e").unwrap();
     assert_eq!(key.agent.as_deref(), Some("home"));
     assert_eq!(key.channel(), Some("matrix"));
-    let SessionForm::Chat { account, peer, .. } = &key.form else { panic!("{key:?}") };
-    assert_eq!((account.as_deref(), peer.as_str()), (Some("acct"), "!r:ex.org"));
+    let SessionForm::Chat { account, peer, .. } = &key.form else {
+        panic!("{key:?}")
+    };
+    assert_eq!(
+        (account.as_deref(), peer.as_str()),
+        (Some("acct"), "!r:ex.org")
+    );
     assert_eq!(key.thread.as_ref().unwrap().id, "$e");
 
     let nested = SessionKey::parse("agent:main:telegram:group:5:subagent:a:subagent:b").unwrap();
     assert_eq!(nested.subagent_depth(), 2);
     assert!(nested.is_reserved());
-    assert!(SessionKey::parse("agent:main:incognito-9").unwrap().is_incognito());
+    assert!(
+        SessionKey::parse("agent:main:incognito-9")
+            .unwrap()
+            .is_incognito()
+    );
 }
 
 #[test]
 fn what_is_no_key_is_refused_with_a_reason() {
     assert_eq!(SessionKey::parse(""), Err(SessionKeyError::Empty));
-    assert!(matches!(SessionKey::parse("agent:main"), Err(SessionKeyError::NothingAfterAgent(_))));
-    for bad in ["agent::main", "agent:main:", ":", "a: :b", "agent:main:x\ny"] {
-        assert!(matches!(SessionKey::parse(bad), Err(SessionKeyError::BlankOrControl(_))), "{bad:?}");
+    assert!(matches!(
+        SessionKey::parse("agent:main"),
+        Err(SessionKeyError::NothingAfterAgent(_))
+    ));
+    for bad in [
+        "agent::main",
+        "agent:main:",
+        ":",
+        "a: :b",
+        "agent:main:x\ny",
+    ] {
+        assert!(
+            matches!(
+                SessionKey::parse(bad),
+                Err(SessionKeyError::BlankOrControl(_))
+            ),
+            "{bad:?}"
+        );
     }
 }
 

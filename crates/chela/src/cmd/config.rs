@@ -148,23 +148,11 @@ fn tell(screen: &mut Screen, host: &Host, outcome: &EditOutcome, what: &str) -> 
     Ok(Exit::Fine)
 }
 
-/// Removing a key may leave other errors in the file, but never bring new ones: otherwise a file
-/// with two mistakes could not be mended one at a time.
 fn unset(host: &Host, screen: &mut Screen, path: &str) -> Outcome {
     let path = key_path(path)?;
-    let before = errors(&chela_config::validate(host));
-    let outcome = ConfigStore::new(host)
-        .edit(
-            |source| edit::unset(source, &path).map(|(text, _)| text),
-            |source| {
-                let mut found = chela_config::validate_source(host, source);
-                found.retain(|diagnostic| {
-                    !before.contains(&(diagnostic.code, diagnostic.path.clone()))
-                });
-                found
-            },
-        )
-        .map_err(store_fail)?;
+    let outcome = mend(host, |source| {
+        edit::unset(source, &path).map(|(text, _)| text)
+    })?;
     if outcome.changed == Changed::No {
         screen.line(format!(
             "{path} is not set in {}.",
@@ -173,6 +161,23 @@ fn unset(host: &Host, screen: &mut Screen, path: &str) -> Outcome {
         return Ok(Exit::Fine);
     }
     tell(screen, host, &outcome, &format!("{path} is removed"))
+}
+
+/// Changes the file if that brings no new errors. Those that are there may stay: otherwise a file
+/// with two mistakes could not be mended one at a time.
+pub fn mend(
+    host: &Host,
+    edit: impl Fn(&str) -> Result<String, EditError>,
+) -> Result<EditOutcome, Fail> {
+    let before = errors(&chela_config::validate(host));
+    let no_new = |source: &str| {
+        let mut found = chela_config::validate_source(host, source);
+        found.retain(|diagnostic| !before.contains(&(diagnostic.code, diagnostic.path.clone())));
+        found
+    };
+    ConfigStore::new(host)
+        .edit(edit, no_new)
+        .map_err(store_fail)
 }
 
 fn errors(diagnostics: &[Diagnostic]) -> Vec<(&'static str, KeyPath)> {

@@ -1,6 +1,9 @@
 //! A home folder of its own for each test, and the real binary to run in it.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails here")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up fails here"
+)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -54,7 +54,7 @@ pub fn apply(setup: &Setup, findings: &mut [Finding]) -> Result<Vec<String>, Fai
 fn perform(setup: &Setup, remedy: &Remedy) -> Result<String, Fail> {
     match remedy {
         Remedy::Migrate => {
-            let outcome = config::change(&setup.host, present_form)?;
+            let outcome = config::mend(&setup.host, present_form)?;
             let backup = outcome
                 .backup
                 .map(|path| setup.host.compact(&path))

@@ -10,4 +10,5 @@ mod doctor;
 mod first_use;
 mod memory;
 mod prompt;
+mod skills;
 mod workspace;

@@ -20,7 +20,10 @@ pub struct Request {
     pub fail_on: SeverityName,
 }
 
-/// A file larger than this is not read for its words.
+/// Of a file only so much is read for its words: the model never sees more of it.
+const MOST_WORDS: u64 = 2 << 20;
+
+/// Larger files are not read at all.
 const MOST_BYTES: u64 = 64 << 20;
 
 pub fn run(setup: &Setup, screen: &mut Screen, request: &Request) -> Outcome {
@@ -52,7 +55,7 @@ pub fn findings(setup: &Setup, agent: Option<String>) -> Result<Vec<Finding>, cr
         .files
         .iter()
         .filter_map(|file| {
-            let text = raw_text(&file.path).unwrap_or_default();
+            let text = text_of(&file.path, MOST_WORDS).unwrap_or_default();
             let fate = fate(file, limit)?;
             Some(LintFile {
                 name: file.shown_path.clone(),
@@ -92,15 +95,16 @@ fn fate(file: &FileReport, limit: Option<usize>) -> Option<Fate> {
 
 /// The text of a regular file of bearable size.
 pub fn raw_text(path: &Path) -> Option<String> {
+    text_of(path, MOST_BYTES)
+}
+
+fn text_of(path: &Path, most: u64) -> Option<String> {
     if !std::fs::metadata(path).ok()?.is_file() {
         return None;
     }
     let mut bytes = Vec::new();
-    std::fs::File::open(path)
-        .ok()?
-        .take(MOST_BYTES)
-        .read_to_end(&mut bytes)
-        .ok()?;
+    let file = std::fs::File::open(path).ok()?;
+    file.take(most).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

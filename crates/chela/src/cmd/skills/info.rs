@@ -14,7 +14,7 @@ pub fn run(desk: &mut Desk, screen: &mut Screen, name: &str, json: bool) -> Outc
     let skill = agent_skill.skill();
     let report = FirstLook.scan(&SkillContents::of(skill));
     if json {
-        let mut value = list::as_json(desk, agent_skill);
+        let mut value = list::as_json(agent_skill);
         value["files"] = json!(skill.files);
         value["scan"] = json!(report);
         value["license"] = json!(skill.front.license);

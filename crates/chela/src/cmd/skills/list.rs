@@ -15,7 +15,7 @@ pub fn run(desk: Desk, screen: &mut Screen, all: bool, json: bool) -> Outcome {
     if json {
         screen.json(&json!({
             "agent": desk.agent,
-            "skills": desk.skills.skills().iter().map(|skill| as_json(&desk, skill)).collect::<Vec<_>>(),
+            "skills": desk.skills.skills().iter().map(as_json).collect::<Vec<_>>(),
             "shadowed": shadowed(&desk),
             "skipped": skipped(&desk),
             "roots": roots(&desk),
@@ -158,7 +158,7 @@ fn everything_else(desk: &Desk, screen: &mut Screen) -> std::io::Result<()> {
 }
 
 /// A skill for scripts.
-pub fn as_json(desk: &Desk, skill: &AgentSkill) -> Value {
+pub fn as_json(skill: &AgentSkill) -> Value {
     let inner = skill.skill();
     json!({
         "name": inner.name,

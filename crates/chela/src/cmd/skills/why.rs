@@ -39,7 +39,7 @@ pub fn run(
     let used = desk.library.uses.get(&inner.name);
     let entry_tokens = chela_skills::entry_tokens(inner);
     if json {
-        let mut value = list::as_json(desk, skill);
+        let mut value = list::as_json(skill);
         let shadows = desk.library.catalog().shadowed_by_name(&inner.name);
         value["agent"] = json!(desk.agent);
         value["inPrompt"] = json!(place);

@@ -15,28 +15,45 @@ pub(crate) struct Body {
 }
 
 pub(crate) fn read(body: &str, first_line: u32) -> Body {
-    let mut seen = Body::default();
-    let mut in_fence = false;
-    let may_refer = body.contains("](") || body.contains("../");
-    for (at, line) in body.lines().enumerate() {
-        let start = line.trim_start();
-        if start.starts_with("```") || start.starts_with("~~~") {
-            in_fence = !in_fence;
-            continue;
-        }
-        let is_heading = !in_fence && line.starts_with('#');
-        if is_heading && seen.headings.len() < MAX_HEADINGS {
-            let heading = one_line(line.trim_matches(['#', ' ']), MAX_HEADING_CHARS);
-            if !heading.is_empty() {
-                seen.headings.push(heading);
-            }
-        }
-        if may_refer && (line.contains("](") || line.contains("../")) {
+    let mut outside = Vec::new();
+    if body.contains("](") || body.contains("../") {
+        for (at, line) in body.lines().enumerate() {
             let line_number = first_line.saturating_add(u32::try_from(at).unwrap_or(u32::MAX));
-            note_outside(line, line_number, &mut seen.outside);
+            note_outside(line, line_number, &mut outside);
         }
     }
-    seen
+    Body {
+        headings: headings(body),
+        outside,
+    }
+}
+
+/// The headings outside of code. Only the first characters of a line are looked at: thousands of
+/// bodies are read at a start, and most of their lines are plain text.
+fn headings(body: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut in_fence = false;
+    let breaks = body.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+    for start in std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)) {
+        let rest = &body[start..];
+        match rest.bytes().next() {
+            Some(b'#') if !in_fence && found.len() < MAX_HEADINGS => {
+                let line = rest.lines().next().unwrap_or_default();
+                let heading = one_line(line.trim_matches(['#', ' ']), MAX_HEADING_CHARS);
+                if !heading.is_empty() {
+                    found.push(heading);
+                }
+            }
+            Some(b' ' | b'`' | b'~') => {
+                let text = rest.trim_start_matches(' ');
+                if text.starts_with("```") || text.starts_with("~~~") {
+                    in_fence = !in_fence;
+                }
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 /// W09: links and paths that leave the skill's own folder.

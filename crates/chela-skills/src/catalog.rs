@@ -58,7 +58,7 @@ impl Catalog {
             };
             rank(a)
                 .cmp(&rank(b))
-                .then_with(|| a.skill.folder.cmp(&b.skill.folder))
+                .then_with(|| a.skill.folder.as_os_str().cmp(b.skill.folder.as_os_str()))
         });
         let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
         let mut shadowed = Vec::new();

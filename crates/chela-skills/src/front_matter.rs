@@ -88,7 +88,12 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<&str, FrontMatterError> {
     let text = std::str::from_utf8(bytes).map_err(|error| FrontMatterError::NotUtf8 {
         line: line_at(error.valid_up_to()),
     })?;
-    match bytes.iter().position(|byte| *byte == 0) {
+    // Most files hold none, and `contains` looks much faster than a search for the place.
+    let nul = bytes
+        .contains(&0)
+        .then(|| bytes.iter().position(|byte| *byte == 0))
+        .flatten();
+    match nul {
         // UTF-16 without a mark: every other byte of Latin text is zero.
         Some(1) if bytes.get(3) == Some(&0) => Err(FrontMatterError::Utf16),
         Some(at) => Err(FrontMatterError::Nul { line: line_at(at) }),

@@ -10,7 +10,7 @@ use crate::front_matter::{self, CommandDispatch};
 use crate::settings::{Credential, SkillEntry};
 use crate::skill::{FileKind, Skill};
 use crate::tree;
-use crate::xml::escape;
+use crate::xml::{escape, escape_attribute};
 
 /// A call as it was typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -182,7 +182,7 @@ fn wrap(skill: &Skill, body: &str, resources: &[Resource]) -> String {
     let folder = skill.folder.display().to_string();
     let mut text = format!(
         "<skill_content name=\"{}\" version=\"{}\">\n{}\n",
-        escape(&skill.name),
+        escape_attribute(&skill.name),
         skill.version_label(),
         // The body may not end the frame it stands in.
         body.replace("</skill_content>", "&lt;/skill_content&gt;"),

@@ -7,6 +7,7 @@ mod candidate;
 mod walk;
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -92,7 +93,7 @@ pub struct Scan {
     pub findings: Vec<Finding>,
     stamps: Vec<Stamps>,
     /// By folder: what was read there, for the next scan.
-    read: HashMap<PathBuf, candidate::Reading>,
+    read: HashMap<OsString, candidate::Reading>,
 }
 
 /// What a scan needs to know.
@@ -157,7 +158,7 @@ impl Scan {
                 reason: reason.clone(),
             }),
         }
-        self.read.insert(folder, reading);
+        self.read.insert(folder.into_os_string(), reading);
     }
 }
 
@@ -177,7 +178,7 @@ fn read_all(
     /// Below this, starting threads costs more than it brings.
     const ALONE: usize = 500;
     let read_one = |candidate: &Candidate<'_>| {
-        let known = before.and_then(|scan| scan.read.get(&candidate.listing.path));
+        let known = before.and_then(|scan| scan.read.get(candidate.listing.path.as_os_str()));
         match known.filter(|known| known.still_true(candidate)) {
             Some(known) => known.clone(),
             None => candidate.read(request.host, request.limits),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use chela_core::{ContentHash, Host, sanitize};
 
-use crate::xml::escape;
+use crate::xml::{escape, escape_attribute};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Shown {
@@ -32,7 +32,8 @@ pub(crate) struct ShownParts<'a> {
 
 impl Shown {
     pub(crate) fn new(parts: &ShownParts<'_>, host: &Host) -> Self {
-        let place = |path: &Path| escape(&sanitize::literal(&host.compact(path))).into_owned();
+        let place =
+            |path: &Path| escape_attribute(&sanitize::literal(&host.compact(path))).into_owned();
         let name = escape(parts.name).into_owned();
         let description = escape(parts.description).into_owned();
         let location = place(parts.file);

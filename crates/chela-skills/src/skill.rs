@@ -81,6 +81,10 @@ impl Skill {
 
 /// Text as one clean line: no breaks, no invisible characters, single blanks, a bounded length.
 pub(crate) fn one_line(text: &str, max_chars: usize) -> String {
+    let plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~')) && !text.contains("  ");
+    if plain && text.len() <= max_chars {
+        return text.trim().to_owned();
+    }
     let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let clean = sanitize::literal(&joined);
     let clean = clean.trim();

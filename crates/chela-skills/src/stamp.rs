@@ -36,7 +36,7 @@ impl Stamp {
         clippy::useless_conversion,
         reason = "widths differ by platform"
     )]
-    fn of_stat(stat: &rustix::fs::Stat) -> Self {
+    pub(crate) fn of_stat(stat: &rustix::fs::Stat) -> Self {
         Self {
             inode: stat.st_ino as u64,
             bytes: stat.st_size as u64,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use chela_core::ContentHash;
-use rustix::fs::OFlags;
+use rustix::fs::{Dir, FileType, Mode, OFlags};
 
 use crate::finding::Finding;
 use crate::skill::{FileKind, SkillFile};
@@ -64,23 +64,52 @@ pub(crate) enum EntryKind {
     Special,
 }
 
+impl From<FileType> for EntryKind {
+    fn from(kind: FileType) -> Self {
+        match kind {
+            FileType::Directory => Self::Dir,
+            FileType::RegularFile => Self::File,
+            FileType::Symlink => Self::Link,
+            _ => Self::Special,
+        }
+    }
+}
+
+/// For file systems that do not tell the kind with the name.
+fn kind_of(path: &Path) -> io::Result<EntryKind> {
+    let kind = fs::symlink_metadata(path)?.file_type();
+    Ok(match kind {
+        kind if kind.is_dir() => EntryKind::Dir,
+        kind if kind.is_file() => EntryKind::File,
+        kind if kind.is_symlink() => EntryKind::Link,
+        _ => EntryKind::Special,
+    })
+}
+
 impl Listing {
     /// Looks into a folder; entries come in the order of their names.
     pub(crate) fn read(path: PathBuf) -> io::Result<Self> {
-        let stamp = Stamp::of(&fs::metadata(&path)?);
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let mut dir = Dir::new(rustix::fs::open(&path, flags, Mode::empty())?)?;
+        let stamp = Stamp::of_stat(&dir.stat()?);
         let mut entries = Vec::new();
-        for entry in fs::read_dir(&path)? {
+        while let Some(entry) = dir.read() {
             let entry = entry?;
-            let kind = match entry.file_type()? {
-                kind if kind.is_dir() => EntryKind::Dir,
-                kind if kind.is_file() => EntryKind::File,
-                kind if kind.is_symlink() => EntryKind::Link,
-                _ => EntryKind::Special,
-            };
             // A name that is no text cannot be shown, listed or locked.
-            if let Ok(name) = entry.file_name().into_string() {
-                entries.push(Entry { name, kind });
+            let Ok(name) = entry.file_name().to_str() else {
+                continue;
+            };
+            if matches!(name, "." | "..") {
+                continue;
             }
+            let kind = match entry.file_type() {
+                FileType::Unknown => kind_of(&path.join(name))?,
+                known => EntryKind::from(known),
+            };
+            entries.push(Entry {
+                name: name.to_owned(),
+                kind,
+            });
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(Self {
@@ -124,22 +153,19 @@ pub(crate) fn read(
 
 /// The hash of a skill: of the names, kinds and contents of all its files.
 pub(crate) fn hash_of(files: &[SkillFile]) -> ContentHash {
-    let mut lines = String::with_capacity(files.len() * 96);
+    let mut bytes = Vec::with_capacity(files.len() * 80);
     for file in files {
-        let kind = match file.kind {
-            FileKind::Plain => '-',
-            FileKind::Executable => 'x',
-            FileKind::Link => 'l',
-        };
-        // The length of the name keeps names with line breaks apart from further lines.
-        lines.push_str(&format!(
-            "{kind} {} {} {}\n",
-            file.hash,
-            file.path.len(),
-            file.path
-        ));
+        bytes.push(match file.kind {
+            FileKind::Plain => b'-',
+            FileKind::Executable => b'x',
+            FileKind::Link => b'l',
+        });
+        bytes.extend_from_slice(file.hash.as_bytes());
+        // The length before the name keeps one file from posing as two.
+        bytes.extend_from_slice(&(file.path.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(file.path.as_bytes());
     }
-    ContentHash::of(lines)
+    ContentHash::of(bytes)
 }
 
 /// A file that was read before its tree.

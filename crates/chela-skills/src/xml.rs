@@ -2,9 +2,19 @@
 
 use std::borrow::Cow;
 
-/// Text with the five characters of XML escaped.
+/// Text between tags. Quotes are left alone: they need no escape there, descriptions are full of
+/// them, and each escape costs tokens in every prompt.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
-    if !text.contains(['&', '<', '>', '"', '\'']) {
+    escaped(text, &['&', '<', '>'])
+}
+
+/// Text inside the double quotes of an attribute.
+pub(crate) fn escape_attribute(text: &str) -> Cow<'_, str> {
+    escaped(text, &['&', '<', '>', '"'])
+}
+
+fn escaped<'a>(text: &'a str, special: &[char]) -> Cow<'a, str> {
+    if !text.contains(special) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len() + 16);
@@ -13,8 +23,7 @@ pub(crate) fn escape(text: &str) -> Cow<'_, str> {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&apos;"),
+            '"' if special.contains(&'"') => escaped.push_str("&quot;"),
             c => escaped.push(c),
         }
     }

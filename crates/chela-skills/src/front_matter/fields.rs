@@ -95,8 +95,9 @@ pub(super) fn read(
         Some(value) => fields.object("metadata", value),
         None => Map::new(),
     };
-    let gating = fields.gating(&metadata);
-    let hidden = fields.invocation(&metadata);
+    let block = fields.block(&metadata);
+    let gating = fields.gating(&block);
+    let hidden = fields.invocation(&block);
     FrontMatter {
         name: fields.text(map.get("name"), "name"),
         description: fields.text(map.get("description"), "description"),
@@ -250,8 +251,7 @@ impl Fields<'_, '_> {
         Map::new()
     }
 
-    fn gating(&mut self, metadata: &Map<String, Value>) -> Gating {
-        let block = self.block(metadata);
+    fn gating(&mut self, block: &Map<String, Value>) -> Gating {
         let requires = match block.get("requires") {
             Some(Value::Object(map)) => map.clone(),
             Some(Value::Null) | None => Map::new(),
@@ -290,8 +290,7 @@ impl Fields<'_, '_> {
     }
 
     /// `metadata.….invocation.disableModelInvocation`.
-    fn invocation(&mut self, metadata: &Map<String, Value>) -> bool {
-        let block = self.block(metadata);
+    fn invocation(&mut self, block: &Map<String, Value>) -> bool {
         let invocation = block.get("invocation").and_then(Value::as_object);
         let flag = invocation.and_then(|map| map.get("disableModelInvocation"));
         self.flag(flag, "metadata.invocation.disableModelInvocation")

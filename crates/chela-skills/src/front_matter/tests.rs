@@ -318,7 +318,7 @@ fn head() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4_000))]
+    #![proptest_config(ProptestConfig::with_cases(1_500))]
     #[test]
     fn the_plain_reader_agrees_with_yaml_or_steps_aside(head in head()) {
         if let Some(map) = plain::read(&head) {

@@ -1,6 +1,9 @@
 //! Assembling a prompt from the disk: warm, as from the second turn on, and cold.
 
-#![expect(clippy::expect_used, reason = "a benchmark that cannot be set up has nothing to measure")]
+#![expect(
+    clippy::expect_used,
+    reason = "a benchmark that cannot be set up has nothing to measure"
+)]
 
 use chela_agent::assemble::{Ask, Assembler, assemble};
 use chela_core::Host;

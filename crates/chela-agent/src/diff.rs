@@ -252,18 +252,19 @@ fn cause(a: &SavedPrompt, b: &SavedPrompt, byte: usize) -> String {
     }
 }
 
-/// The break lies within one section: name the file, tool or skill.
+/// The break lies within one section: name the file, tool or skill, or else the section.
 fn inside_cause(a: &SavedPrompt, b: &SavedPrompt, byte: usize) -> String {
-    let in_a = a.stretch_at(byte);
-    let in_b = b.stretch_at(byte);
-    match (in_a, in_b) {
-        (Some(x), Some(y)) if x.name == y.name && x.origin == y.origin => {
-            format!("{} differs ({})", y.name, y.origin)
-        }
-        (Some(x), Some(y)) => format!(
-            "{} ({}) against {} ({})",
-            x.name, x.origin, y.name, y.origin
-        ),
+    let named = |prompt: &SavedPrompt| {
+        let part = prompt.parts.iter().find(|part| part.range.contains(&byte));
+        part.map(|part| part.name.clone()).or_else(|| {
+            prompt
+                .section_at(byte)
+                .map(|section| format!("section `{}`", section.name))
+        })
+    };
+    match (named(a), named(b)) {
+        (Some(here), Some(there)) if here == there => format!("{here} differs"),
+        (Some(here), Some(there)) => format!("{here} gives way to {there}"),
         _ => "one of them ends here".to_owned(),
     }
 }

@@ -66,15 +66,6 @@ impl SavedPrompt {
         })
     }
 
-    /// The innermost stretch that holds a byte.
-    pub fn stretch_at(&self, offset: usize) -> Option<&Stretch> {
-        let holds = |stretch: &&Stretch| stretch.range.contains(&offset);
-        self.parts
-            .iter()
-            .find(holds)
-            .or_else(|| self.section_at(offset))
-    }
-
     pub fn section_at(&self, offset: usize) -> Option<&Stretch> {
         self.sections
             .iter()

@@ -75,7 +75,7 @@ fn the_break_is_never_inside_a_character() {
         (first.line_a.as_str(), first.line_b.as_str()),
         ("x é", "x è")
     );
-    assert_eq!(first.cause, "identity differs (chela)");
+    assert_eq!(first.cause, "section `identity` differs");
 }
 
 #[test]

@@ -146,7 +146,7 @@ fn parameters_and_aliases_are_layered() {
 fn workspaces_follow_agent_then_defaults_then_environment_then_state() {
     let path = |text: &str, env: Option<&str>, id: &str| {
         let mut host = Host::fixed("/home/me");
-        host.cwd = "/work/here".into();
+        host.cwd = "/tmp/here".into();
         if let Some(value) = env {
             host.env.insert(vars::WORKSPACE.into(), value.into());
         }
@@ -159,7 +159,7 @@ fn workspaces_follow_agent_then_defaults_then_environment_then_state() {
     assert_eq!(
         path("{}", Some("ws"), "main"),
         (
-            "/work/here/ws".into(),
+            "/tmp/here/ws".into(),
             "environment variable CHELA_WORKSPACE".into()
         )
     );

@@ -1,0 +1,3 @@
+//! Assembling from real folders and configs.
+
+mod assembling;

@@ -1,6 +1,6 @@
 //! What was found, put in order: who is who, who stands behind whom, who is trusted.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use chela_core::suggest;
@@ -18,7 +18,8 @@ pub struct Catalog {
     pub shadowed: Vec<Shadowed>,
     pub skipped: Vec<Skipped>,
     pub roots: Vec<RootReport>,
-    by_name: BTreeMap<String, usize>,
+    /// Positions in `entries`, by name.
+    by_name: Vec<usize>,
 }
 
 /// A skill and where it stands.
@@ -47,46 +48,34 @@ impl Catalog {
                 trust: judge(skill, lock, on_change),
             })
             .collect();
-        // A quarantined skill never stands before one that may be used: otherwise a foreign
-        // folder could take the owner's own skills away by naming them.
+        // Same names together, the one that counts first. A quarantined skill never stands before
+        // one that may be used: otherwise a foreign folder could take the owner's own skills away
+        // by naming them.
         entries.sort_by(|a, b| {
-            let rank = |entry: &Entry| {
-                (
-                    !entry.trust.state.may_be_used(),
-                    usize::MAX - entry.skill.level,
-                )
-            };
-            rank(a)
-                .cmp(&rank(b))
-                .then_with(|| a.skill.folder.as_os_str().cmp(b.skill.folder.as_os_str()))
+            let rank =
+                |entry: &Entry| (!entry.trust.state.may_be_used(), Reverse(entry.skill.level));
+            let name = a.skill.name.cmp(&b.skill.name);
+            let folder = || a.skill.folder.as_os_str().cmp(b.skill.folder.as_os_str());
+            name.then_with(|| rank(a).cmp(&rank(b))).then_with(folder)
         });
         let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
         let mut shadowed = Vec::new();
-        let mut by_name: BTreeMap<String, usize> = BTreeMap::new();
         for entry in entries {
-            match by_name.get(&entry.skill.name) {
+            match kept
+                .last()
+                .filter(|winner| winner.skill.name == entry.skill.name)
+            {
                 Some(winner) => shadowed.push(Shadowed {
-                    by: Arc::clone(&kept[*winner].skill),
+                    by: Arc::clone(&winner.skill),
                     skill: entry.skill,
                     trust: entry.trust,
                 }),
-                None => {
-                    by_name.insert(entry.skill.name.clone(), kept.len());
-                    kept.push(entry);
-                }
+                None => kept.push(entry),
             }
         }
-        kept.sort_by(|a, b| {
-            b.skill
-                .level
-                .cmp(&a.skill.level)
-                .then_with(|| a.skill.name.cmp(&b.skill.name))
-        });
-        let by_name = kept
-            .iter()
-            .enumerate()
-            .map(|(at, entry)| (entry.skill.name.clone(), at))
-            .collect();
+        kept.sort_by_key(|entry| Reverse(entry.skill.level));
+        let mut by_name: Vec<usize> = (0..kept.len()).collect();
+        by_name.sort_by(|a, b| kept[*a].skill.name.cmp(&kept[*b].skill.name));
         Self {
             entries: kept,
             shadowed,
@@ -102,23 +91,23 @@ impl Catalog {
 
     /// A skill by its name; capitals do not matter when there is no doubt.
     pub fn get(&self, name: &str) -> Option<&Entry> {
-        let exact = self.by_name.get(name).copied();
-        let at = exact.or_else(|| {
-            let mut alike = self
-                .by_name
-                .iter()
-                .filter(|(known, _)| known.eq_ignore_ascii_case(name));
-            alike
-                .next()
-                .map(|(_, at)| *at)
-                .filter(|_| alike.next().is_none())
-        })?;
-        self.entries.get(at)
+        let name_at = |at: &usize| self.entries[*at].skill.name.as_str();
+        if let Ok(found) = self.by_name.binary_search_by(|at| name_at(at).cmp(name)) {
+            return self.entries.get(self.by_name[found]);
+        }
+        let mut alike = self
+            .entries
+            .iter()
+            .filter(|entry| entry.skill.name.eq_ignore_ascii_case(name));
+        alike.next().filter(|_| alike.next().is_none())
     }
 
     /// The known name nearest to a mistyped one.
     pub fn nearest(&self, name: &str) -> Option<&str> {
-        suggest::nearest(name, self.by_name.keys().map(String::as_str))
+        suggest::nearest(
+            name,
+            self.entries.iter().map(|entry| entry.skill.name.as_str()),
+        )
     }
 
     pub fn shadowed_by_name<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Shadowed> {

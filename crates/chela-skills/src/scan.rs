@@ -145,7 +145,7 @@ impl Scan {
     }
 
     fn take(&mut self, candidate: &Candidate<'_>, reading: candidate::Reading) {
-        let folder = candidate.listing.path.clone();
+        let folder = candidate.folder.clone();
         if let Some(stamps) = self.stamps.get_mut(candidate.root.level) {
             stamps.absorb(&reading.stamps);
         }
@@ -178,7 +178,7 @@ fn read_all(
     /// Below this, starting threads costs more than it brings.
     const ALONE: usize = 500;
     let read_one = |candidate: &Candidate<'_>| {
-        let known = before.and_then(|scan| scan.read.get(candidate.listing.path.as_os_str()));
+        let known = before.and_then(|scan| scan.read.get(candidate.folder.as_os_str()));
         match known.filter(|known| known.still_true(candidate)) {
             Some(known) => known.clone(),
             None => candidate.read(request.host, request.limits),

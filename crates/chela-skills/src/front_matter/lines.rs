@@ -106,7 +106,8 @@ fn trips(value: &str) -> bool {
     match first {
         // A quote that is never closed is not repaired: nobody knows where it should have ended.
         '"' | '\'' => value[1..].contains(first) && !closes(&value[1..], first),
-        '[' => last != Some(']'),
+        // `[a] [b]` is two lists to YAML and one hint to people.
+        '[' => last != Some(']') || value[1..value.len() - 1].contains(']'),
         '{' => last != Some('}'),
         '|' | '>' => {
             value

@@ -111,6 +111,37 @@ fn what_is_no_yaml_is_read_by_its_lines_or_refused_with_one() {
     );
 }
 
+/// Shapes that people write and that no parser should stumble over.
+#[test]
+fn heads_as_people_write_them_are_read() {
+    for head in [
+        "allowed-tools: Bash(git add:*), Bash(git status:*)\nargument-hint: [message]\ndescription: Commit with context",
+        "description: \"[DEV] Scan the tree\"\nargument-hint: \"[path] [--staged]\"",
+        "description: Audit a page\nargument-hint: [URL or path] [--mobile]",
+        "description: Draft a reply\nargument-hint: <issue-number> [--draft]",
+        "name: release\ndescription: >-\n  Publish a release. Use when: asked.\n  Goes on here.\narguments: [version]",
+        "name: 日報\ndescription: 毎日の報告を書く。「日報」と言われたら使う。\nversion: 1.0.0",
+        "name: Hub\ndescription: Data, filtered: by policy\nskillKey: hub\nos: darwin, linux\nmetadata: {}\nalways: false",
+        "name: x\ndescription: Has 'single' and \"double\" quotes: both",
+        "name: x\ndescription: |\n  Line one.\n  - a list: item\n\n  # not a comment\nmetadata:\n  author: Someone\n  version: \"2.0\"",
+        "name: x\ndescription: Trailing blanks   \nlicense: Complete terms in LICENSE.txt",
+        "name:  x \ndescription:   Many   blanks",
+        "---x: y\ndescription: a head that begins oddly",
+    ] {
+        let file = text(head);
+        let front = read(file.as_bytes())
+            .unwrap_or_else(|error| panic!("{head}: {error}"))
+            .front;
+        assert!(front.description.is_some(), "{head}");
+    }
+    let tools = text("description: d\nallowed-tools: Bash(git add:*), Bash(gh issue view *) Read");
+    let front = read(tools.as_bytes()).unwrap().front;
+    assert_eq!(
+        front.allowed_tools.unwrap(),
+        ["Bash(git add:*)", "Bash(gh issue view *)", "Read"]
+    );
+}
+
 #[test]
 fn missing_and_unclosed_heads_say_so() {
     assert_eq!(read(b"# Title\n").unwrap_err(), FrontMatterError::Missing);

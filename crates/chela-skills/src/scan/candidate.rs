@@ -25,7 +25,7 @@ const MAX_NAME_CHARS: usize = 64;
 #[derive(Debug)]
 pub(super) struct Candidate<'a> {
     pub root: &'a Root,
-    pub listing: Listing,
+    pub folder: PathBuf,
     /// `SKILL.md`, or `skill.md` as some write it.
     pub file: &'static str,
 }
@@ -60,8 +60,7 @@ impl Reading {
 
 impl Candidate<'_> {
     pub(super) fn read(&self, host: &Host, limits: &SkillLimits) -> Reading {
-        let mut stamps = Stamps::new(&self.listing.path);
-        stamps.note(&self.listing.path, self.listing.stamp, host.clock.now());
+        let mut stamps = Stamps::new(&self.folder);
         match self.skill(host, limits, &mut stamps) {
             Ok(skill) => Reading {
                 outcome: Outcome::Skill(Arc::new(skill)),
@@ -81,7 +80,10 @@ impl Candidate<'_> {
         stamps: &mut Stamps,
     ) -> Result<Skill, SkipReason> {
         let now = host.clock.now();
-        let path = self.skill_file()?;
+        let listing = Listing::read(self.folder.clone())
+            .map_err(|error| SkipReason::Unreadable(format!("cannot look into it: {error}")))?;
+        stamps.note(&self.folder, listing.stamp, now);
+        let path = self.skill_file(&listing)?;
         let content = tree::read_file(&path, limits.max_skill_file_bytes).map_err(|error| {
             if error.kind() == io::ErrorKind::FileTooLarge {
                 let bytes = error.to_string().parse().unwrap_or(u64::MAX);
@@ -111,9 +113,9 @@ impl Candidate<'_> {
             stamp: content.stamp,
             mode: content.mode,
         };
-        let tree = tree::read(&self.listing, &known, Stamps::new(&self.listing.path), now)?;
+        let tree = tree::read(&listing, &known, Stamps::new(&self.folder), now)?;
         *stamps = tree.stamps;
-        let folder = folder_name(&self.listing.path);
+        let folder = folder_name(&self.folder);
         let (name, mut findings) = self.name(text.front.name.as_deref(), folder);
         findings.extend(text.findings);
         if raw_chars > MAX_DESCRIPTION_CHARS {
@@ -127,7 +129,7 @@ impl Candidate<'_> {
         let body = body::read(text.body, text.body_line);
         findings.extend(body.outside);
         findings.extend(tree.findings);
-        let file = self.listing.path.join(self.file);
+        let file = self.folder.join(self.file);
         let parts = ShownParts {
             name: &name,
             description: &description,
@@ -138,7 +140,7 @@ impl Candidate<'_> {
             shown: Shown::new(&parts, host),
             name,
             description,
-            folder: self.listing.path.clone(),
+            folder: self.folder.clone(),
             file,
             root: self.root.dir.clone(),
             source: self.root.source.clone(),
@@ -156,10 +158,9 @@ impl Candidate<'_> {
     }
 
     /// Where SKILL.md really lies: in this folder, also when it is a link.
-    fn skill_file(&self) -> Result<PathBuf, SkipReason> {
-        let path = self.listing.path.join(self.file);
-        if self
-            .listing
+    fn skill_file(&self, listing: &Listing) -> Result<PathBuf, SkipReason> {
+        let path = self.folder.join(self.file);
+        if listing
             .find(self.file)
             .is_none_or(|entry| entry.kind != EntryKind::Link)
         {
@@ -169,7 +170,7 @@ impl Candidate<'_> {
             SkipReason::Unreadable(format!("cannot read {}: {error}", path.display()))
         };
         let end = fs::canonicalize(&path).map_err(failed)?;
-        let folder = fs::canonicalize(&self.listing.path).map_err(failed)?;
+        let folder = fs::canonicalize(&self.folder).map_err(failed)?;
         if end.starts_with(folder) {
             Ok(end)
         } else {

@@ -9,9 +9,11 @@ use super::candidate::Candidate;
 use super::{RootState, ScanRequest, SkipReason, Skipped, folder_name};
 use crate::finding::Finding;
 use crate::source::Root;
-use crate::stamp::Stamps;
+use crate::stamp::{Stamp, Stamps};
 use crate::tree::{EntryKind, GENERATED, Listing};
 
+/// As some write it.
+const LOWER_CASE_FILE: &str = "skill.md";
 /// Levels below a root that are searched.
 const MAX_DEPTH: usize = 6;
 /// Folders looked into per root, for every skill that may be found: a root is no place for a
@@ -80,13 +82,8 @@ pub(super) fn walk<'a>(
         now,
         walked,
     };
-    match Listing::read(root.dir.clone()) {
-        Ok(listing) => {
-            walk.walked.state = RootState::Read;
-            walk.folder(listing, 0);
-        }
-        Err(error) => walk.walked.state = RootState::Unreadable(error.to_string()),
-    }
+    walk.walked.state = RootState::Read;
+    walk.folder(&root.dir, 0);
     walk.walked
 }
 
@@ -104,19 +101,31 @@ struct Walk<'a, 'b> {
 }
 
 impl Walk<'_, '_> {
-    fn folder(&mut self, listing: Listing, depth: usize) {
-        let file = [crate::SKILL_FILE, "skill.md"].into_iter().find(|name| {
-            listing
-                .find(name)
-                .is_some_and(|entry| matches!(entry.kind, EntryKind::File | EntryKind::Link))
-        });
-        if let Some(file) = file {
-            self.candidate(listing, file);
+    fn folder(&mut self, path: &Path, depth: usize) {
+        // Asking for the one file is cheaper than looking through the folder, and most folders
+        // here hold it; the others are looked through.
+        if is_file_or_link(&path.join(crate::SKILL_FILE)) {
+            self.candidate(path, crate::SKILL_FILE);
             return;
         }
-        self.walked
-            .stamps
-            .note(&listing.path, listing.stamp, self.now);
+        let listing = match Listing::read(path.to_owned()) {
+            Ok(listing) => listing,
+            Err(error) if depth == 0 => {
+                self.walked.state = RootState::Unreadable(error.to_string());
+                return;
+            }
+            Err(error) => {
+                let reason = SkipReason::Unreadable(format!("cannot look into it: {error}"));
+                self.skip(path, reason);
+                return;
+            }
+        };
+        let lower_case = listing.find(LOWER_CASE_FILE).map(|entry| entry.kind);
+        if matches!(lower_case, Some(EntryKind::File | EntryKind::Link)) {
+            self.candidate(path, LOWER_CASE_FILE);
+            return;
+        }
+        self.walked.stamps.note(path, listing.stamp, self.now);
         if depth >= MAX_DEPTH {
             return;
         }
@@ -124,41 +133,36 @@ impl Walk<'_, '_> {
             if entry.name.starts_with('.') || GENERATED.contains(&entry.name.as_str()) {
                 continue;
             }
-            let path = listing.path.join(&entry.name);
+            let inner = path.join(&entry.name);
             let enter = match entry.kind {
                 EntryKind::Dir => true,
-                EntryKind::Link => self.may_follow(&path),
+                EntryKind::Link => self.may_follow(&inner),
                 EntryKind::File | EntryKind::Special => false,
             };
-            if !enter || self.folders_left == 0 {
-                continue;
-            }
-            self.folders_left -= 1;
-            match Listing::read(path.clone()) {
-                Ok(inner) => self.folder(inner, depth + 1),
-                Err(error) => {
-                    let reason = SkipReason::Unreadable(format!("cannot look into it: {error}"));
-                    self.skip(&path, reason);
-                }
+            if enter && self.folders_left > 0 {
+                self.folders_left -= 1;
+                self.folder(&inner, depth + 1);
             }
         }
     }
 
-    fn candidate(&mut self, listing: Listing, file: &'static str) {
+    fn candidate(&mut self, folder: &Path, file: &'static str) {
         self.walked.total += 1;
-        if self.walked.candidates.len() >= self.limit {
-            // Its folder is still watched: it may become one of the first.
-            self.walked
-                .stamps
-                .note(&listing.path, listing.stamp, self.now);
-            self.skip(&listing.path, SkipReason::OverLimit { limit: self.limit });
+        if self.walked.candidates.len() < self.limit {
+            self.walked.candidates.push(Candidate {
+                root: self.root,
+                folder: folder.to_owned(),
+                file,
+            });
             return;
         }
-        self.walked.candidates.push(Candidate {
-            root: self.root,
-            listing,
-            file,
-        });
+        // Its folder is still watched: it may become one of the first.
+        if let Ok(metadata) = fs::metadata(folder) {
+            self.walked
+                .stamps
+                .note(folder, Stamp::of(&metadata), self.now);
+        }
+        self.skip(folder, SkipReason::OverLimit { limit: self.limit });
     }
 
     /// Whether a link leads to a folder that may be searched.
@@ -191,4 +195,9 @@ impl Walk<'_, '_> {
             reason,
         });
     }
+}
+
+fn is_file_or_link(path: &Path) -> bool {
+    let kind = fs::symlink_metadata(path).map(|metadata| metadata.file_type());
+    kind.is_ok_and(|kind| kind.is_file() || kind.is_symlink())
 }

@@ -3,7 +3,7 @@
 //! Notes are cut into small units ([`chunk`]), kept in one SQLite file per agent that can be
 //! deleted at any time ([`store`], [`index`]), and found again by words and by meaning
 //! ([`search`]). It works with no key and no download: the table of word vectors is inside the
-//! binary ([`embed`]). What it finds is measured by [`bench`].
+//! binary ([`embed`]). What it finds is measured by [`bench`](mod@bench).
 
 mod compat;
 mod memory;

@@ -28,7 +28,7 @@ Everything Chela keeps is in ~/.chela (CHELA_HOME, or --profile for a second one
     propagate_version = false
 )]
 pub struct Cli {
-    /// Use a separate installation, kept in ~/.chela-<PROFILE>
+    /// Use a separate installation, kept in ~/.chela-PROFILE
     #[arg(long, global = true, value_name = "PROFILE", env = None)]
     pub profile: Option<String>,
 

@@ -1,7 +1,7 @@
 //! Changing a config text and leaving the rest of it alone.
 //!
 //! Every edit works the same way: what should the config say afterwards? Then the text is brought
-//! there by the smallest changes, see [`rewrite`]. Comments, order, indentation, quotes, commas
+//! there by the smallest changes. Comments, order, indentation, quotes, commas
 //! and line ends of everything else stay byte for byte, and a value that already is as wanted
 //! is not touched at all.
 //!

@@ -6,6 +6,8 @@ use std::time::SystemTime;
 
 use chela_core::{Clock, Entropy, Host, HostEnv, MachineFacts, vars};
 
+use crate::fail::Fail;
+
 /// The machine the command runs on. A profile typed on the command line wins over the
 /// environment.
 pub fn host(profile: Option<&str>) -> Host {
@@ -27,6 +29,24 @@ pub fn host(profile: Option<&str>) -> Host {
         clock: Arc::new(WallClock),
         entropy: Arc::new(SystemEntropy),
     }
+}
+
+/// A profile becomes part of a folder's name, so it must be a plain word.
+pub fn check(host: &Host) -> Result<(), Fail> {
+    match host.profile() {
+        Some(profile) if !is_plain_word(profile) => {
+            Err(Fail::usage(format!("`{profile}` cannot be a profile"))
+                .hint("use letters, digits, `-` and `_`"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_plain_word(text: &str) -> bool {
+    text.len() <= 64
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }
 
 #[derive(Debug)]

@@ -33,7 +33,8 @@ fn main() -> ExitCode {
     };
     let host = machine::host(cli.profile.as_deref());
     let mut screen = Screen::stdout(&host, cli.color);
-    let outcome = cmd::run(&host, &mut screen, cli.command)
+    let outcome = machine::check(&host)
+        .and_then(|()| cmd::run(&host, &mut screen, cli.command))
         .and_then(|exit| screen.flush().map(|()| exit).map_err(Fail::from));
     match outcome {
         Ok(exit) => ExitCode::from(Exit::code(exit)),

@@ -80,6 +80,8 @@ fn profiles_are_separate() {
     home.run(&["--profile", "work"]).ok();
     assert!(home.exists(".chela-work/workspace/SOUL.md"));
     assert!(!home.exists(".chela"));
+    let told = home.run(&["--profile", "../../elsewhere"]).fails(2);
+    assert!(told.contains("cannot be a profile"), "{told}");
     assert!(
         home.run(&["status", "--profile", "work"])
             .ok()

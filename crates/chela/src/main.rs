@@ -57,6 +57,6 @@ fn complain(fail: &Fail, paint: Paint) {
     let mut stderr = std::io::stderr().lock();
     let _ = writeln!(stderr, "{} {}", paint.bad("error:"), fail.message);
     if let Some(hint) = &fail.hint {
-        let _ = writeln!(stderr, "{} {hint}", paint.accent("  try:"));
+        let _ = writeln!(stderr, "{} {hint}", paint.accent("  →"));
     }
 }

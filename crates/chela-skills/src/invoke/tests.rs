@@ -185,3 +185,31 @@ fn a_file_that_changed_since_it_was_judged_is_not_loaded() {
         Err(LoadError::JustChanged { .. })
     ));
 }
+
+#[test]
+fn w05_a_skill_brings_its_own_bound_on_tools() {
+    let mut home = Home::new();
+    home.write(
+        ".agents/skills/narrow/SKILL.md",
+        "---\nname: narrow\ndescription: d\nallowed-tools: read\n---\n",
+    );
+    home.write(
+        ".agents/skills/none/SKILL.md",
+        "---\nname: none\ndescription: d\nallowed-tools: []\n---\n",
+    );
+    home.skill(".agents/skills/wide", "d");
+    let agent = home.open_own().for_agent(&|_| false);
+    let tools = |name: &str| {
+        agent
+            .load(name, &mut Uses::default())
+            .unwrap()
+            .allowed_tools
+    };
+    assert_eq!(tools("narrow"), Some(vec!["read".to_owned()]));
+    assert_eq!(
+        tools("none"),
+        Some(Vec::new()),
+        "an empty list allows nothing"
+    );
+    assert_eq!(tools("wide"), None);
+}

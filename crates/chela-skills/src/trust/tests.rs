@@ -11,7 +11,7 @@ fn state(library: &Library, name: &str) -> TrustState {
 }
 
 #[test]
-fn own_skills_are_trusted_on_first_sight_and_watched_from_then_on() {
+fn w08_own_skills_are_locked_on_first_sight_by_the_hash_of_every_file() {
     let mut home = Home::new();
     home.skill(".agents/skills/one", "mine");
     home.write(".agents/skills/one/scripts/run.sh", "echo 1");

@@ -3,7 +3,7 @@
 use crate::home::Home;
 
 fn skill(home: &Home, folder: &str, head: &str) {
-    let name = folder.rsplit('/').next().unwrap();
+    let name = folder.rsplit('/').next().unwrap_or(folder);
     home.write(
         &format!("{folder}/SKILL.md"),
         &format!("---\nname: {name}\n{head}\n---\n\n# {name}\n\nDo it.\n"),

@@ -168,6 +168,16 @@ impl<'a> Memory<'a> {
         }
     }
 
+    /// Whether nothing is indexed yet.
+    pub fn is_empty(&self) -> Result<bool, StoreError> {
+        self.store
+            .connection()
+            .query_row("SELECT NOT EXISTS (SELECT 1 FROM files)", [], |row| {
+                row.get(0)
+            })
+            .map_err(|error| self.store.explain(error))
+    }
+
     /// Whether a search should look at the files first.
     pub fn syncs_on_search(&self) -> bool {
         self.with.settings.sync.on_search == Switch::On

@@ -124,11 +124,22 @@ impl Matrix {
     }
 }
 
+/// Sixteen at a time, widened first: so the compiler multiplies and adds eight pairs at once.
 #[inline]
 fn dot_256(row: &[u8; 256], query: &[i16; 256]) -> i32 {
+    let (rows, _) = row.as_chunks::<16>();
+    let (queries, _) = query.as_chunks::<16>();
     let mut sum = 0;
-    for (a, b) in row.iter().zip(query) {
-        sum += i32::from(i16::from(*a as i8)) * i32::from(*b);
+    for (a, b) in rows.iter().zip(queries) {
+        let mut wide = [0_i16; 16];
+        for (wide, value) in wide.iter_mut().zip(a) {
+            *wide = i16::from(*value as i8);
+        }
+        let mut part = 0;
+        for (a, b) in wide.iter().zip(b) {
+            part += i32::from(*a) * i32::from(*b);
+        }
+        sum += part;
     }
     sum
 }

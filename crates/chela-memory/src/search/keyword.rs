@@ -1,6 +1,7 @@
 //! The keyword leg: BM25 over units and over sections.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::weights::Weights;
 use crate::query::Query;
@@ -20,6 +21,9 @@ impl Counts {
 const PREFIX_WEIGHT: f32 = 0.5;
 const SHORTEST_PREFIX: usize = 4;
 const MOST_PREFIXED: usize = 8;
+
+/// From this average on units are pages rather than entries.
+const LONG_UNITS: f32 = 50.0;
 
 /// Scores every chunk and every section.
 pub fn score(
@@ -80,15 +84,16 @@ impl<'a> Scorer<'a> {
         sections: &'a mut [f32],
     ) -> Self {
         let average = |count: usize| (snapshot.live_terms as f32 / count.max(1) as f32).max(1.0);
-        let norm = |average: f32| {
-            (
-                weights.k1 * (1.0 - weights.b),
-                weights.k1 * weights.b / average,
-            )
+        let norm = |b: f32, average: f32| (weights.k1 * (1.0 - b), weights.k1 * b / average);
+        let unit = average(snapshot.live);
+        let unit_b = if unit > LONG_UNITS {
+            weights.b_long
+        } else {
+            weights.b
         };
         Self {
-            unit_norm: norm(average(snapshot.live)),
-            section_norm: norm(average(snapshot.sections)),
+            unit_norm: norm(unit_b, unit),
+            section_norm: norm(weights.b, average(snapshot.sections)),
             snapshot,
             weights,
             units,
@@ -99,50 +104,44 @@ impl<'a> Scorer<'a> {
 
     /// Adds one term; returns in how many current chunks it stands.
     fn add(&mut self, term: &str, weight: f32) -> usize {
-        let (mut chunks, mut sections) = (0, 0);
+        self.hits.clear();
+        let mut ends = Vec::with_capacity(self.snapshot.parts.len());
+        let mut sections = 0;
         for part in &self.snapshot.parts {
+            let parents = &part.segment.parents;
             let mut last = u32::MAX;
-            for (doc, _) in part.segment.postings(term).into_iter().flatten() {
-                if !part.alive.get(doc as usize).copied().unwrap_or_default() {
-                    continue;
+            for (doc, count) in part.segment.postings(term).into_iter().flatten() {
+                if part.alive.get(doc as usize).copied().unwrap_or_default() {
+                    let parent = parents[doc as usize];
+                    sections += usize::from(parent != last);
+                    last = parent;
+                    self.hits.push((doc, count));
                 }
-                chunks += 1;
-                let parent = part.segment.parents[doc as usize];
-                sections += usize::from(parent != last);
-                last = parent;
             }
+            ends.push(self.hits.len());
         }
-        if chunks == 0 {
-            return 0;
-        }
+        let chunks = self.hits.len();
         let unit_idf = idf(self.snapshot.live, chunks) * weight;
         let section_idf = idf(self.snapshot.sections, sections) * weight;
-        for part in &self.snapshot.parts {
-            self.add_part(part, term, unit_idf, section_idf);
+        let mut start = 0;
+        for (part, end) in self.snapshot.parts.iter().zip(ends) {
+            self.add_part(part, start..end, unit_idf, section_idf);
+            start = end;
         }
         chunks
     }
 
-    fn add_part(&mut self, part: &Part, term: &str, unit_idf: f32, section_idf: f32) {
-        let Some(postings) = part.segment.postings(term) else {
-            return;
-        };
+    fn add_part(&mut self, part: &Part, hits: Range<usize>, unit_idf: f32, section_idf: f32) {
         let k = self.weights.k1 + 1.0;
-        self.hits.clear();
-        self.hits.extend(
-            postings.filter(|(doc, _)| part.alive.get(*doc as usize).copied().unwrap_or_default()),
-        );
-        for (doc, count) in &self.hits {
+        let hits = &self.hits[hits];
+        for (doc, count) in hits {
             let count = *count as f32;
             let length = part.segment.lengths[*doc as usize] as f32;
             let norm = self.unit_norm.0 + self.unit_norm.1 * length;
             self.units[part.base + *doc as usize] += unit_idf * count * k / (count + norm);
         }
         let parents = &part.segment.parents;
-        for run in self
-            .hits
-            .chunk_by(|a, b| parents[a.0 as usize] == parents[b.0 as usize])
-        {
+        for run in hits.chunk_by(|a, b| parents[a.0 as usize] == parents[b.0 as usize]) {
             let parent = parents[run[0].0 as usize] as usize;
             let count: u32 = run.iter().map(|(_, count)| count).sum();
             let count = count as f32;

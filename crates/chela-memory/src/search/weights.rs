@@ -4,7 +4,9 @@
 #[derive(Debug, Clone, PartialEq)]
 pub struct Weights {
     pub k1: f32,
+    /// How much longer texts are held back, for short units and for long ones.
     pub b: f32,
+    pub b_long: f32,
     /// The share of the vectors by kind of question.
     pub vector_prose: f32,
     pub vector_names: f32,
@@ -33,6 +35,7 @@ impl Default for Weights {
         Self {
             k1: 1.2,
             b: 0.4,
+            b_long: 0.75,
             vector_prose: 0.4,
             vector_names: 0.3,
             vector_code: 0.6,

@@ -1,6 +1,7 @@
 //! `chela memory search` and `chela memory get`.
 
 use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 
 use chela_core::Audience;
 use chela_memory::index::{Depth, SyncOutcome};
@@ -14,6 +15,9 @@ use crate::cli::AgentArg;
 use crate::cmd::{Outcome, Setup};
 use crate::fail::{Exit, Fail};
 use crate::screen::{Screen, grouped};
+
+/// How long a search looks for changes before it answers from what it has.
+const PATIENCE: Duration = Duration::from_millis(300);
 
 /// What was typed.
 pub struct Wish {
@@ -33,11 +37,26 @@ pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, wish: &Wish) ->
     } = open(setup, agent)?;
     let mut notes: Vec<String> = provider_problem.into_iter().collect();
     if memory.syncs_on_search() && !wish.no_sync {
-        match memory.sync(Depth::Quick, &mut |_| ControlFlow::Continue(())) {
+        // A search does not wait for a long sync, unless there is nothing to search yet.
+        let patience = match memory.is_empty() {
+            Ok(false) => PATIENCE,
+            _ => Duration::MAX,
+        };
+        let start = Instant::now();
+        let synced = memory.sync(Depth::Quick, &mut |_| match start.elapsed() > patience {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        });
+        match synced {
             Ok(report) => {
                 notes.extend(report.problems);
-                if report.outcome == SyncOutcome::Busy {
-                    notes.push("another process is indexing; results may lag behind".into());
+                match report.outcome {
+                    SyncOutcome::Busy => {
+                        notes.push("another process is indexing; results may lag behind".into());
+                    }
+                    SyncOutcome::Stopped => notes
+                        .push("many notes changed; `chela memory index` takes in the rest".into()),
+                    SyncOutcome::Complete | SyncOutcome::ReadOnly => {}
                 }
             }
             // An old answer is better than none.

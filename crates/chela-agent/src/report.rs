@@ -131,6 +131,8 @@ pub struct SectionRow {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Listing {
     pub size: Size,
+    /// How many it names; more than it has entries when there is no room to describe all.
+    pub named: usize,
     pub entries: Vec<Entry>,
 }
 
@@ -169,7 +171,7 @@ impl ContextReport {
                 .map(|file| file_row(prompt, file, raw))
                 .collect(),
             sections: section_rows(prompt),
-            skills: listing(prompt, |kind| matches!(kind, PartKind::Skill { .. })),
+            skills: skills(assembled),
             tools: listing(prompt, |kind| matches!(kind, PartKind::Tool { .. })),
             tool_schemas: Size::default(),
             session_tokens: None,
@@ -255,6 +257,24 @@ fn raw_size(file: &FileReport, injected: Size, raw: RawFiles<'_>) -> Size {
     }
 }
 
+/// The whole list counts, the names without a description included.
+fn skills(assembled: &Assembled) -> Listing {
+    let listed = listing(&assembled.prompt, |kind| {
+        matches!(kind, PartKind::Skill { .. })
+    });
+    match (
+        &assembled.input.skills,
+        assembled.prompt.section(SectionId::Skills),
+    ) {
+        (Some(skills), Some(_)) => Listing {
+            size: Size::of(skills.text()),
+            named: assembled.skills.listed().len(),
+            ..listed
+        },
+        _ => listed,
+    }
+}
+
 fn listing(prompt: &Prompt, wanted: impl Fn(&PartKind) -> bool) -> Listing {
     let parts: Vec<_> = prompt
         .parts
@@ -269,6 +289,7 @@ fn listing(prompt: &Prompt, wanted: impl Fn(&PartKind) -> bool) -> Listing {
     });
     Listing {
         size: Size::of(&text),
+        named: parts.len(),
         entries: entries.collect(),
     }
 }

@@ -108,7 +108,10 @@ fn children_get_the_minimal_prompt_with_safety() {
         assert_eq!(done.input.mode, PromptMode::Minimal, "{session}");
         assert!(done.prompt.section(SectionId::Safety).is_some());
         assert!(!done.prompt.text.contains("## USER.md"));
-        assert!(done.prompt.text.contains("## SOUL.md"), "inherited on request");
+        assert!(
+            done.prompt.text.contains("## SOUL.md"),
+            "inherited on request"
+        );
     }
 }
 

@@ -117,7 +117,7 @@ fn tail(screen: &mut Screen, report: &ContextReport) -> io::Result<()> {
     screen.line(format!(
         "Skills list (system prompt text): {} ({} skills)",
         size(report.skills.size),
-        report.skills.entries.len()
+        report.skills.named
     ))?;
     let names: Vec<&str> = report
         .tools

@@ -101,9 +101,9 @@ const PROTECTING: [&str; 16] = [
 
 /// Whether a key is there to keep something out.
 fn protects(path: &KeyPath) -> bool {
-    path.segments().iter().any(
-        |segment| matches!(segment, Segment::Key(key) if PROTECTING.contains(&key.as_str())),
-    )
+    path.segments()
+        .iter()
+        .any(|segment| matches!(segment, Segment::Key(key) if PROTECTING.contains(&key.as_str())))
 }
 
 /// Checks a config in its present shape (older shapes are migrated before).

@@ -124,8 +124,9 @@ impl Matrix {
     }
 }
 
-/// Sixteen at a time, widened first: so the compiler multiplies and adds eight pairs at once.
-#[inline]
+/// Sixteen at a time, widened first: so the compiler multiplies and adds eight pairs at once. Put
+/// into the loop around it, it loses that form.
+#[inline(never)]
 fn dot_256(row: &[u8; 256], query: &[i16; 256]) -> i32 {
     let (rows, _) = row.as_chunks::<16>();
     let (queries, _) = query.as_chunks::<16>();

@@ -1,3 +1,8 @@
+#![expect(
+    clippy::expect_used,
+    reason = "a test that cannot be set up fails here"
+)]
+
 use chela_agent::assemble::{Ask, AssembleError, Assembler, Machine};
 use chela_config::Loaded;
 use chela_core::{Host, SessionKey, tokens};

@@ -5,6 +5,7 @@ use chela_core::Audience;
 use super::{Explain, Ranked, Scratch, SearchRequest};
 use crate::query::Query;
 use crate::segment::Flags;
+use crate::settings::QueryMode;
 use crate::snapshot::Snapshot;
 
 /// How the scores of each leg lie, so that they can be compared.
@@ -74,7 +75,10 @@ impl Legs {
         let weights = request.weights;
         let keep = request.hits.max(weights.closer).max(1);
         let keyword_scale = (1.0 - share) / self.best_keyword.max(1e-6);
-        let section_scale = weights.section / self.best_section.max(1e-6);
+        // Sections are scored by words.
+        let by_words = request.settings.mode != QueryMode::Vector;
+        let section = if by_words { weights.section } else { 0.0 };
+        let section_scale = section / self.best_section.max(1e-6);
         let vectors = share > 0.0 && self.best_cosine > -1.0;
         let recency = request.settings.recency;
         let recency_weight = if query.wants_newest {

@@ -22,6 +22,11 @@ Examples:
         #[arg(long)]
         json: bool,
     },
+    /// Stay and tell when a skill comes, changes or goes
+    Watch {
+        #[command(flatten)]
+        of: WhoseSkills,
+    },
     /// Show one skill: what it is for, what it needs, what it holds
     Info {
         /// Its name

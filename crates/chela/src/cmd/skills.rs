@@ -6,6 +6,7 @@ mod diff;
 mod info;
 mod list;
 mod trust;
+mod watch;
 mod why;
 
 use chela_core::{AgentId, Host, suggest};
@@ -79,6 +80,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: SkillsCommand) -> Outcome 
         SkillsCommand::Remove { name, of } => {
             author::remove(&mut open(&setup, &of)?, screen, &name)
         }
+        SkillsCommand::Watch { of } => watch::run(&setup, open(&setup, &of)?, screen),
         SkillsCommand::Bench { queries, of, json } => match queries {
             None => bench::built_in(&setup.host, screen, json),
             Some(file) => bench::own(&open(&setup, &of)?, screen, &file, json),

@@ -213,3 +213,40 @@ fn the_ranking_can_be_measured() {
     let own = home.run(&["skills", "bench", "--queries", "mine.txt"]).ok();
     assert!(own.contains("100.0 % of 2 queries"), "{own}");
 }
+
+#[test]
+fn watching_tells_what_comes_changes_and_goes() {
+    use std::io::{BufRead, BufReader};
+    let home = Home::ready();
+    let mut child = home
+        .command()
+        .args(["skills", "watch"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    // Should a change be missed, the test fails instead of waiting for ever.
+    let (done, ended) = std::sync::mpsc::channel::<()>();
+    let watchdog = std::thread::spawn(move || {
+        let _ = ended.recv_timeout(std::time::Duration::from_secs(20));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    });
+    let mut next = || lines.next().unwrap().unwrap();
+    assert!(next().starts_with("Watching"));
+    let file = ".chela/workspace/skills/tea/SKILL.md";
+    home.write(
+        file,
+        "---\nname: tea\ndescription: Make tea. Use when asked.\n---\nBoil water.\n",
+    );
+    assert_eq!(next(), "+ tea  in");
+    home.write(
+        file,
+        "---\nname: tea\ndescription: Make tea. Use when asked.\n---\nBoil more water.\n",
+    );
+    assert_eq!(next(), "~ tea  in");
+    std::fs::remove_dir_all(home.path(".chela/workspace/skills/tea")).unwrap();
+    assert_eq!(next(), "- tea");
+    drop(done);
+    watchdog.join().unwrap();
+}

@@ -92,7 +92,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: SkillsCommand) -> Outcome 
 pub struct Desk {
     pub host: Host,
     pub agent: AgentId,
-    pub library: Library,
+    pub shelf: Library,
     pub skills: AgentSkills,
 }
 
@@ -109,13 +109,13 @@ fn open(setup: &Setup, of: &WhoseSkills) -> Result<Desk, Fail> {
     let mut settings = SkillsSettings::of(&setup.loaded, &view);
     settings.explicit = of.explicit.iter().map(|path| host.cwd.join(path)).collect();
     let places = Places::of(&setup.loaded, &view);
-    let mut library = Library::open(&host, places, settings);
-    let skills = library.for_agent(&|path| config_is_on(&setup.loaded, path));
-    let _ = library.settle(&FirstLook);
+    let mut shelf = Library::open(&host, places, settings);
+    let skills = shelf.for_agent(&|path| config_is_on(&setup.loaded, path));
+    let _ = shelf.settle(&FirstLook);
     Ok(Desk {
         host,
         agent,
-        library,
+        shelf,
         skills,
     })
 }
@@ -128,7 +128,7 @@ impl Desk {
 
     pub fn unknown(&self, name: &str) -> Fail {
         let fail = Fail::new(format!("there is no skill `{name}`"));
-        let skipped = self.library.catalog().skipped_by_name(name).next();
+        let skipped = self.shelf.catalog().skipped_by_name(name).next();
         if let Some(skipped) = skipped {
             let path = self.host.compact(&skipped.path);
             return Fail::new(format!("{path} is no usable skill: {}", skipped.reason));

@@ -21,7 +21,7 @@ pub fn new(
     description: Option<&str>,
     shared: bool,
 ) -> Outcome {
-    let places = desk.library.places();
+    let places = desk.shelf.places();
     let root = if shared {
         places.state_dir.join("skills")
     } else {
@@ -72,7 +72,7 @@ pub fn add(host: &Host, screen: &mut Screen, source: &str, only: Option<&str>) -
 
 pub fn remove(desk: &mut Desk, screen: &mut Screen, name: &str) -> Outcome {
     let skill = Skill::clone(desk.skill(name)?.skill());
-    let removed = chela_skills::remove(&mut desk.library, &skill, &desk.host).map_err(Fail::new)?;
+    let removed = chela_skills::remove(&mut desk.shelf, &skill, &desk.host).map_err(Fail::new)?;
     screen.line(format!(
         "Removed {} from {}.",
         removed.name,
@@ -92,7 +92,7 @@ pub fn check(desk: &Desk, screen: &mut Screen, what: &[String], json: bool) -> O
         folders.push(match desk.skills.get(named) {
             Some(skill) => skill.skill().folder.clone(),
             None if path.is_dir() => path,
-            None => match desk.library.catalog().skipped_by_name(named).next() {
+            None => match desk.shelf.catalog().skipped_by_name(named).next() {
                 Some(skipped) => skipped.path.clone(),
                 None => return Err(desk.unknown(named)),
             },
@@ -106,7 +106,7 @@ pub fn check(desk: &Desk, screen: &mut Screen, what: &[String], json: bool) -> O
                 .map(|skill| skill.folder.clone()),
         );
         folders.extend(
-            desk.library
+            desk.shelf
                 .catalog()
                 .skipped
                 .iter()

@@ -14,7 +14,7 @@ const CONTEXT: usize = 2;
 
 pub fn run(desk: &Desk, screen: &mut Screen, name: &str) -> Outcome {
     let skill = desk.skill(name)?.skill();
-    let lock = desk.library.lock();
+    let lock = desk.shelf.lock();
     let entry = lock
         .entry(skill)
         .filter(|entry| !entry.files.is_empty())

@@ -50,7 +50,7 @@ pub fn run(desk: Desk, screen: &mut Screen, all: bool, json: bool) -> Outcome {
     if all {
         everything_else(&desk, screen)?;
     } else {
-        let catalog = desk.library.catalog();
+        let catalog = desk.shelf.catalog();
         let more = catalog.shadowed.len() + catalog.skipped.len();
         if more > 0 {
             screen.line(paint.dim(format!(
@@ -59,7 +59,7 @@ pub fn run(desk: Desk, screen: &mut Screen, all: bool, json: bool) -> Outcome {
             )))?;
         }
     }
-    if let Some(problem) = &desk.library.bundled_problem {
+    if let Some(problem) = &desk.shelf.bundled_problem {
         screen.line(format!(
             "{} the bundled skills are missing: {problem}",
             paint.warn("note:")
@@ -119,7 +119,7 @@ fn told_about_budget(
 
 fn everything_else(desk: &Desk, screen: &mut Screen) -> std::io::Result<()> {
     let paint = screen.paint;
-    let catalog = desk.library.catalog();
+    let catalog = desk.shelf.catalog();
     if !catalog.shadowed.is_empty() {
         screen.blank()?;
         screen.line(paint.bold("Shadowed by another of the same name"))?;
@@ -175,7 +175,7 @@ pub fn as_json(skill: &AgentSkill) -> Value {
 }
 
 fn shadowed(desk: &Desk) -> Vec<Value> {
-    let all = desk.library.catalog().shadowed.iter();
+    let all = desk.shelf.catalog().shadowed.iter();
     all.map(|shadowed| {
         json!({ "name": shadowed.skill.name, "location": shadowed.skill.file, "by": shadowed.by.file, "trust": shadowed.trust })
     })
@@ -183,7 +183,7 @@ fn shadowed(desk: &Desk) -> Vec<Value> {
 }
 
 fn skipped(desk: &Desk) -> Vec<Value> {
-    let all = desk.library.catalog().skipped.iter();
+    let all = desk.shelf.catalog().skipped.iter();
     all.map(|skipped| {
         json!({ "path": skipped.path, "source": skipped.source.to_string(), "reason": skipped.reason.to_string() })
     })
@@ -191,7 +191,7 @@ fn skipped(desk: &Desk) -> Vec<Value> {
 }
 
 fn roots(desk: &Desk) -> Vec<Value> {
-    let all = desk.library.catalog().roots.iter();
+    let all = desk.shelf.catalog().roots.iter();
     all.map(|report| {
         json!({ "dir": report.root.dir, "source": report.root.source.to_string(), "state": report.state, "skills": report.candidates })
     })

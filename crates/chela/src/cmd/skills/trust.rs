@@ -36,7 +36,7 @@ pub fn skill(desk: &mut Desk, screen: &mut Screen, name: &str, yes: bool) -> Out
     screen.blank()?;
     info::contents(screen, &skill, &desk.host)?;
     if let Some(entry) = desk
-        .library
+        .shelf
         .lock()
         .entry(&skill)
         .filter(|entry| !entry.files.is_empty())
@@ -56,7 +56,7 @@ pub fn skill(desk: &mut Desk, screen: &mut Screen, name: &str, yes: bool) -> Out
             skill.name
         )));
     }
-    let place = accept(&mut desk.library, &skill, &desk.host).map_err(Fail::new)?;
+    let place = accept(&mut desk.shelf, &skill, &desk.host).map_err(Fail::new)?;
     screen.line(format!(
         "Trusted. It lies in {}.",
         desk.host.compact(&place)
@@ -66,12 +66,12 @@ pub fn skill(desk: &mut Desk, screen: &mut Screen, name: &str, yes: bool) -> Out
 
 /// The skill of a name that waits for trust: one that another shadows, before one that is used.
 fn waiting(desk: &Desk, name: &str) -> Result<(Skill, TrustState), Fail> {
-    let shadowed = desk.library.catalog().shadowed_by_name(name);
+    let shadowed = desk.shelf.catalog().shadowed_by_name(name);
     let quarantined = shadowed
         .filter(|shadowed| shadowed.trust.state == TrustState::Quarantined)
         .map(|shadowed| (Skill::clone(&shadowed.skill), shadowed.trust.state))
         .next();
-    let used = desk.library.catalog().get(name);
+    let used = desk.shelf.catalog().get(name);
     match (used, quarantined) {
         (Some(entry), None) => Ok((Skill::clone(&entry.skill), entry.trust.state)),
         (Some(entry), Some(_)) if entry.trust.state == TrustState::Changed => {
@@ -102,7 +102,7 @@ fn agreed(screen: &mut Screen, question: &str) -> Result<bool, Fail> {
 pub fn untrust(desk: &mut Desk, screen: &mut Screen, name: &str) -> Outcome {
     let skill = Skill::clone(desk.skill(name)?.skill());
     let host = desk.host.clone();
-    desk.library
+    desk.shelf
         .change_lock(|lock| lock.untrust(&skill, &host))
         .map_err(Fail::new)?;
     screen.line(format!(
@@ -117,7 +117,7 @@ pub fn folder(desk: &mut Desk, screen: &mut Screen, folder: &Path, trusted: Trus
     let host = desk.host.clone();
     let path = std::fs::canonicalize(host.cwd.join(folder))
         .map_err(|error| Fail::new(format!("cannot find {}: {error}", folder.display())))?;
-    desk.library
+    desk.shelf
         .change_lock(|lock| match trusted {
             Trusted::Yes => lock.trust_folder(&path, &host),
             Trusted::No => lock.untrust_folder(&path),

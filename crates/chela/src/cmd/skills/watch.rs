@@ -12,14 +12,14 @@ use crate::fail::{Exit, Fail};
 use crate::screen::{Screen, counted};
 
 pub fn run(setup: &Setup, mut desk: Desk, screen: &mut Screen) -> Outcome {
-    let load = &desk.library.settings().load;
+    let load = &desk.shelf.settings().load;
     if load.watch == Watch::Off {
         return Err(
             Fail::new("skills.load.watch is off").hint("chela config set skills.load.watch true")
         );
     }
     let debounce = load.watch_debounce;
-    let folders = desk.library.watched_folders();
+    let folders = desk.shelf.watched_folders();
     let (changed, changes) = mpsc::channel();
     let mut watching = watch(&folders, debounce, move || {
         // When nobody listens any more, the command is ending.
@@ -35,12 +35,12 @@ pub fn run(setup: &Setup, mut desk: Desk, screen: &mut Screen) -> Outcome {
     screen.flush()?;
     while changes.recv().is_ok() {
         // First watch what is new, then look: what changes in between is told next time.
-        watching.rearm(&desk.library.watched_folders());
-        if desk.library.refresh() == Refreshed::Unchanged {
+        watching.rearm(&desk.shelf.watched_folders());
+        if desk.shelf.refresh() == Refreshed::Unchanged {
             continue;
         }
         let config = |path: &str| config_is_on(&setup.loaded, path);
-        let now = picture(&desk.library.for_agent(&config));
+        let now = picture(&desk.shelf.for_agent(&config));
         tell(screen, &known, &now)?;
         screen.flush()?;
         known = now;

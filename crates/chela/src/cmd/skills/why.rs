@@ -36,11 +36,11 @@ pub fn run(
         .commands()
         .find(|(_, known)| known.skill().name == inner.name);
     let command = command.map(|(command, _)| format!("/{command}"));
-    let used = desk.library.uses.get(&inner.name);
+    let used = desk.shelf.uses.get(&inner.name);
     let entry_tokens = chela_skills::entry_tokens(inner);
     if json {
         let mut value = list::as_json(skill);
-        let shadows = desk.library.catalog().shadowed_by_name(&inner.name);
+        let shadows = desk.shelf.catalog().shadowed_by_name(&inner.name);
         value["agent"] = json!(desk.agent);
         value["inPrompt"] = json!(place);
         value["shadows"] = json!(
@@ -60,7 +60,7 @@ pub fn run(
         "found",
         format!("{} ({})", desk.host.compact(&inner.folder), inner.source),
     )];
-    for shadowed in desk.library.catalog().shadowed_by_name(&inner.name) {
+    for shadowed in desk.shelf.catalog().shadowed_by_name(&inner.name) {
         let path = desk.host.compact(&shadowed.skill.folder);
         rows.push(("shadows", format!("{path} ({})", shadowed.skill.source)));
     }

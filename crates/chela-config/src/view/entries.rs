@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::lookup::Lookup;
-use super::{AgentView, Provenance, ViewEntry};
+use super::{AgentView, Provenance, Resolved, ViewEntry};
 use crate::model::{AgentDefaults, AgentEntry};
 use crate::node::{Kind, Node};
 use crate::redact::redact;
@@ -46,64 +46,20 @@ pub fn entries(lookup: &Lookup, view: &AgentView) -> Vec<ViewEntry> {
                 why: "the agent".to_owned(),
             },
         ),
-        entry(
-            "default",
-            json!(view.is_default.value),
-            view.is_default.from.clone(),
-        ),
-        entry(
-            "workspace",
-            json!(view.workspace.value),
-            view.workspace.from.clone(),
-        ),
-        entry(
-            "agentDir",
-            json!(view.agent_dir.value),
-            view.agent_dir.from.clone(),
-        ),
-        entry(
-            "userTimezone",
-            json!(view.user_timezone.value),
-            view.user_timezone.from.clone(),
-        ),
+        given("default", &view.is_default),
+        given("workspace", &view.workspace),
+        given("agentDir", &view.agent_dir),
+        given("userTimezone", &view.user_timezone),
         entry("aliases", aliases(view), view.model_aliases.from.clone()),
-        entry("params", json!(view.params.value), view.params.from.clone()),
+        given("params", &view.params),
         entry("heartbeat", heartbeat(view), view.heartbeat.from.clone()),
-        entry(
-            "ownerAllowFrom",
-            json!(view.owner_allow_from.value),
-            view.owner_allow_from.from.clone(),
-        ),
-        entry(
-            "ownerDisplay",
-            json!(view.owner_display.value),
-            view.owner_display.from.clone(),
-        ),
-        entry(
-            "citations",
-            json!(view.citations.value),
-            view.citations.from.clone(),
-        ),
-        entry(
-            "context.pin",
-            json!(view.context_pin.value),
-            view.context_pin.from.clone(),
-        ),
-        entry(
-            "context.dynamic",
-            json!(view.context_dynamic.value),
-            view.context_dynamic.from.clone(),
-        ),
-        entry(
-            "context.inherit",
-            json!(view.context_inherit.value),
-            view.context_inherit.from.clone(),
-        ),
-        entry(
-            "guard.policy",
-            json!(view.guard_policy.value),
-            view.guard_policy.from.clone(),
-        ),
+        given("ownerAllowFrom", &view.owner_allow_from),
+        given("ownerDisplay", &view.owner_display),
+        given("citations", &view.citations),
+        given("context.pin", &view.context_pin),
+        given("context.dynamic", &view.context_dynamic),
+        given("context.inherit", &view.context_inherit),
+        given("guard.policy", &view.guard_policy),
         entry(
             "skillsLimits.maxSkillsPromptChars",
             json!(view.skills_limits.value.max_skills_prompt_chars),
@@ -218,6 +174,11 @@ fn aliases(view: &AgentView) -> Value {
         .iter()
         .map(|known| (known.alias.clone(), json!(known.model)));
     Value::Object(map.collect())
+}
+
+/// A value of the view under its key.
+fn given<T: serde::Serialize>(name: &str, resolved: &Resolved<T>) -> ViewEntry {
+    entry(name, json!(resolved.value), resolved.from.clone())
 }
 
 fn entry(name: &str, value: Value, from: Provenance) -> ViewEntry {

@@ -6,8 +6,6 @@
 )]
 
 use std::fmt::Write as _;
-use std::hint::black_box;
-use std::time::{Duration, Instant};
 
 use chela_config::sources::{gather, gather_text};
 use chela_config::store::ConfigStore;
@@ -15,6 +13,7 @@ use chela_config::text;
 use chela_config::text::edit::{merge_patch, replace_all, set, unset};
 use chela_config::{FileId, KeyPath};
 use chela_core::Host;
+use chela_testkit::bench::measure;
 use serde_json::json;
 
 fn main() {
@@ -33,24 +32,32 @@ fn main() {
     );
     let whole = text::parse(&source, FileId(0)).root.unwrap().to_json();
 
-    report("parse", || text::parse(&source, FileId(0)).root.is_some());
-    report("gather from disk", || gather(&host).root.members().len());
-    report("gather from text", || {
+    let baseline = measure("copy", source.len(), || source.clone());
+    let report = |what: &str, run: &mut dyn FnMut() -> usize| {
+        measure(what, source.len(), run).print(Some(&baseline));
+    };
+    report("parse", &mut || {
+        usize::from(text::parse(&source, FileId(0)).root.is_some())
+    });
+    report("gather from disk", &mut || {
+        gather(&host).root.members().len()
+    });
+    report("gather from text", &mut || {
         gather_text(&host, &source).root.members().len()
     });
     let store = ConfigStore::new(&host);
     let good = gather(&host);
-    report("remember it, unchanged", || {
-        store.remember_good(&good).is_none()
+    report("remember it, unchanged", &mut || {
+        usize::from(store.remember_good(&good).is_none())
     });
-    report("set a deep value", || {
+    report("set a deep value", &mut || {
         set(&source, &deep, &json!(7)).unwrap().len()
     });
-    report("set a new key", || {
+    report("set a new key", &mut || {
         set(&source, &last, &json!({ "a": [1, 2] })).unwrap().len()
     });
-    report("unset", || unset(&source, &deep).unwrap().0.len());
-    report("merge a patch", || {
+    report("unset", &mut || unset(&source, &deep).unwrap().0.len());
+    report("merge a patch", &mut || {
         merge_patch(
             &source,
             &KeyPath::root(),
@@ -59,26 +66,9 @@ fn main() {
         .unwrap()
         .len()
     });
-    report("replace all, unchanged", || {
+    report("replace all, unchanged", &mut || {
         replace_all(&source, &whole).unwrap().len()
     });
-}
-
-/// The median and the worst of a second of runs.
-fn report<T>(what: &str, mut run: impl FnMut() -> T) {
-    let mut times = Vec::new();
-    let start = Instant::now();
-    while start.elapsed() < Duration::from_secs(1) {
-        let before = Instant::now();
-        black_box(run());
-        times.push(before.elapsed());
-    }
-    times.sort_unstable();
-    let (median, high) = (times[times.len() / 2], times[times.len() * 99 / 100]);
-    println!(
-        "{what:<24} {median:>10.1?} median {high:>10.1?} p99 ({} runs)",
-        times.len()
-    );
 }
 
 /// A config as people write them, with `lines` lines or a few more.

@@ -6,11 +6,10 @@
 )]
 
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use chela_core::{AgentId, Audience, Host};
+use chela_testkit::bench::measure;
 use chela_workspace::{
     BootstrapSettings, CoreFile, LoadRequest, SessionScope, Turn, Workspace, WorkspaceAge,
 };
@@ -46,33 +45,15 @@ fn main() {
     assert_eq!(workspace.load(&request).files.len(), names.len());
 
     let paths: Vec<_> = names.iter().map(|name| temp.path().join(name)).collect();
-    let stats = measure(|| paths.iter().filter(|path| path.metadata().is_ok()).count());
-    let warm = measure(|| workspace.load(&request).files.len());
-    let cold = measure(|| open(temp.path()).load(&request).files.len());
+    let stats = measure("stat of 9 files", 0, || {
+        paths.iter().filter(|path| path.metadata().is_ok()).count()
+    });
+    stats.print(None);
+    let load = |name: &str| measure(name, 0, || workspace.load(&request).files.len());
+    load("load 9 files, warm").print(Some(&stats));
+    let cold = |name: &str| measure(name, 0, || open(temp.path()).load(&request).files.len());
+    cold("load 9 files, cold").print(Some(&stats));
     let giant = temp.path().join("AGENTS.md");
     std::fs::write(&giant, "- A rule that is followed.\n".repeat(2_000_000)).unwrap();
-    let started = Instant::now();
-    open(temp.path()).load(&request);
-    let huge = started.elapsed();
-    let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "stat of 9 files          {stats:>10.1?}");
-    let _ = writeln!(
-        out,
-        "load 9 files, warm       {warm:>10.1?}  (target: 100 µs)"
-    );
-    let _ = writeln!(out, "load 9 files, cold       {cold:>10.1?}");
-    let _ = writeln!(out, "the same, one of 54 MB   {huge:>10.1?}");
-}
-
-/// The median time of one run.
-fn measure(mut run: impl FnMut() -> usize) -> Duration {
-    let mut times: Vec<_> = (0..2_000)
-        .map(|_| {
-            let started = Instant::now();
-            std::hint::black_box(run());
-            started.elapsed()
-        })
-        .collect();
-    times.sort();
-    times[times.len() / 2]
+    cold("the same, one of 54 MB").print(Some(&stats));
 }

@@ -86,7 +86,10 @@ impl Knobs {
                 .or_else(|| view.identity.value.name.clone()),
             workspace: view.workspace.value.clone(),
             repo_root: view.repo_root.value.clone(),
-            bootstrap: bootstrap(view),
+            bootstrap: BootstrapSettings {
+                extra_files: extra_files(config),
+                ..bootstrap(view)
+            },
             model: primary(&view.model.value),
             default_model: primary(&config.agents.defaults.model),
             model_aliases: view
@@ -266,6 +269,24 @@ fn bootstrap(view: &AgentView) -> BootstrapSettings {
         skip_optional: view.skip_optional_bootstrap_files.value.clone(),
         extra_files: Vec::new(),
     }
+}
+
+/// The globs of `hooks.internal.entries.bootstrap-extra-files`, under any of its three names.
+fn extra_files(config: &chela_config::Config) -> Vec<String> {
+    let Some(hook) = config.hooks.internal.entries.get("bootstrap-extra-files") else {
+        return Vec::new();
+    };
+    if hook.enabled == Some(false) || config.hooks.internal.enabled == Some(false) {
+        return Vec::new();
+    }
+    let named = ["paths", "patterns", "files"]
+        .into_iter()
+        .filter_map(|key| hook.other.get(key));
+    let globs = named.filter_map(|value| value.as_array()).flatten();
+    globs
+        .filter_map(|glob| glob.as_str())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The key a value was set at, as an origin.

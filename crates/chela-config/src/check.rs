@@ -135,7 +135,7 @@ pub(crate) fn prune(root: &mut Node, drops: &[KeyPath]) {
             *root = Node::new(Kind::Object(Vec::new()), root.at);
             continue;
         };
-        let Some(parent) = at_path_mut(root, &parent) else {
+        let Some(parent) = root.at_path_mut(&parent) else {
             continue;
         };
         match (last, &mut parent.kind) {
@@ -148,19 +148,6 @@ pub(crate) fn prune(root: &mut Node, drops: &[KeyPath]) {
             _ => {}
         }
     }
-}
-
-fn at_path_mut<'a>(root: &'a mut Node, path: &KeyPath) -> Option<&'a mut Node> {
-    path.segments()
-        .iter()
-        .try_fold(root, |node, segment| match (segment, &mut node.kind) {
-            (Segment::Key(key), Kind::Object(members)) => members
-                .iter_mut()
-                .find(|member| member.key == *key)
-                .map(|member| &mut member.value),
-            (Segment::Index(index), Kind::Array(items)) => items.get_mut(*index),
-            _ => None,
-        })
 }
 
 #[cfg(test)]

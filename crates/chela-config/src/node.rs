@@ -150,6 +150,20 @@ impl Node {
             .map(|member| &mut member.value)
     }
 
+    /// The same, to be changed.
+    pub fn at_path_mut(&mut self, path: &KeyPath) -> Option<&mut Node> {
+        path.segments()
+            .iter()
+            .try_fold(self, |node, segment| match (segment, &mut node.kind) {
+                (Segment::Key(key), Kind::Object(members)) => members
+                    .iter_mut()
+                    .find(|member| member.key == *key)
+                    .map(|member| &mut member.value),
+                (Segment::Index(index), Kind::Array(items)) => items.get_mut(*index),
+                _ => None,
+            })
+    }
+
     /// The value at a path, if every step of it exists.
     pub fn at_path(&self, path: &KeyPath) -> Option<&Node> {
         path.segments().iter().try_fold(self, Self::step)

@@ -5,6 +5,7 @@
 //! no async: everything here is a value or a pure function.
 
 mod agent_id;
+mod figures;
 mod hash;
 mod host;
 mod origin;
@@ -17,6 +18,7 @@ pub mod suggest;
 pub mod tokens;
 
 pub use agent_id::{AgentId, AgentIdError};
+pub use figures::grouped;
 pub use hash::ContentHash;
 pub use host::{Clock, Entropy, FixedClock, FixedEntropy, Host, HostEnv, MachineFacts, vars};
 pub use origin::{Audience, Origin, Trust, Zone};

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use chela_core::{ContentHash, Host};
+use chela_core::{ContentHash, Host, grouped};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{DiskError, write_atomically};
-use crate::report::{FileReport, FileStatus, thousands};
+use crate::report::{FileReport, FileStatus};
 
 /// A sentence for the prompt about files that are not whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +35,8 @@ pub fn prompt_notice(report: &[FileReport]) -> Option<PromptNotice> {
             FileStatus::Truncated { .. } => format!(
                 "{} ({} of {} characters shown)",
                 file.shown_path,
-                thousands(file.injected_chars),
-                thousands(file.raw_chars)
+                grouped(file.injected_chars),
+                grouped(file.raw_chars)
             ),
             FileStatus::OverTotalBudget { .. } => format!("{} (left out)", file.shown_path),
             _ => continue,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use chela_core::cut::{DroppedPart, Limit};
-use chela_core::{Audience, ContentHash, Trust, Zone};
+use chela_core::{Audience, ContentHash, Trust, Zone, grouped};
 use serde::Serialize;
 
 use crate::core_file::Need;
@@ -201,8 +201,8 @@ impl From<&DroppedPart> for Dropped {
 /// A limit as people say it: `20,000 characters`.
 pub fn limit_in_words(limit: Limit) -> String {
     match limit {
-        Limit::Chars(chars) => format!("{} characters", thousands(chars)),
-        Limit::Tokens(tokens) => format!("{} tokens", thousands(tokens)),
+        Limit::Chars(chars) => format!("{} characters", grouped(chars)),
+        Limit::Tokens(tokens) => format!("{} tokens", grouped(tokens)),
     }
 }
 
@@ -213,18 +213,6 @@ fn limit_with_unit<S: serde::Serializer>(limit: &Limit, serializer: S) -> Result
         Limit::Tokens(amount) => ("tokens", amount),
     };
     serializer.collect_map([(unit, amount)])
-}
-
-pub(crate) fn thousands(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 impl std::fmt::Display for FileStatus {
@@ -332,7 +320,7 @@ impl std::fmt::Display for Remark {
             Self::PinsOverLimit { needed } => write!(
                 f,
                 "pins more text than it may have: {} would be needed",
-                thousands(*needed)
+                grouped(*needed)
             ),
         }
     }

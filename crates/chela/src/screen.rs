@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
+pub use chela_core::grouped;
 use chela_core::{Host, vars};
 use serde::Serialize;
 
@@ -202,19 +203,6 @@ pub fn shorten(text: &str, width: usize) -> String {
     short
 }
 
-/// `12345` as `12,345`.
-pub fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// `1 file`, `3 files`.
 pub fn counted(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
@@ -223,13 +211,10 @@ pub fn counted(number: usize, noun: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{counted, grouped, shorten, visible_len, wrap};
+    use super::{counted, shorten, visible_len, wrap};
 
     #[test]
     fn numbers_read_well() {
-        assert_eq!(grouped(7), "7");
-        assert_eq!(grouped(1234), "1,234");
-        assert_eq!(grouped(1_234_567), "1,234,567");
         assert_eq!(counted(1, "file"), "1 file");
         assert_eq!(counted(1200, "file"), "1,200 files");
     }

@@ -165,3 +165,17 @@ fn prompts_for_anywhere_do_not_speak_of_this_machine() {
     let here = home.host.user_home.display().to_string();
     assert!(!done.prompt.text.contains(&here), "{}", done.prompt.text);
 }
+
+#[test]
+fn extra_files_are_loaded_by_glob_and_only_by_known_names() {
+    let home = Home::with(
+        "{ hooks: { internal: { entries: { 'bootstrap-extra-files': { paths: ['teams/*/AGENTS.md', '*.txt'] } } } } }",
+    );
+    let agent = home.loaded.default_agent();
+    let team = home.loaded.workspace_dir(&agent).value.join("teams/red");
+    std::fs::create_dir_all(&team).expect("a folder");
+    std::fs::write(team.join("AGENTS.md"), "Red rules.\n").expect("a file");
+    std::fs::write(team.join("../../notes.txt"), "Not for the model.\n").expect("a file");
+    let prompt = home.prompt("agent:main:main").expect("a prompt");
+    assert!(prompt.contains("Red rules.") && !prompt.contains("Not for the model."));
+}

@@ -54,7 +54,7 @@ impl<'t> Tree<'t> {
     pub fn take(&mut self, path: &KeyPath) -> Option<Member> {
         let (parent, last) = path.split_last()?;
         let Segment::Key(key) = last else { return None };
-        let members = node_mut(self.root, &parent)?.members_mut()?;
+        let members = self.root.at_path_mut(&parent)?.members_mut()?;
         let index = members.iter().position(|member| member.key == *key)?;
         Some(members.remove(index))
     }
@@ -141,7 +141,7 @@ impl<'t> Tree<'t> {
     }
 
     pub fn node_mut(&mut self, path: &KeyPath) -> Option<&mut Node> {
-        node_mut(self.root, path)
+        self.root.at_path_mut(path)
     }
 
     /// How many agents the roster has.
@@ -195,19 +195,6 @@ pub fn object_node(members: Vec<(&str, Node)>, at: At) -> Node {
 
 pub fn list_node(items: Vec<Node>, at: At) -> Node {
     Node::new(Kind::Array(items), at)
-}
-
-fn node_mut<'a>(root: &'a mut Node, path: &KeyPath) -> Option<&'a mut Node> {
-    path.segments()
-        .iter()
-        .try_fold(root, |node, segment| match (segment, &mut node.kind) {
-            (Segment::Key(key), Kind::Object(members)) => members
-                .iter_mut()
-                .find(|member| member.key == *key)
-                .map(|member| &mut member.value),
-            (Segment::Index(index), Kind::Array(items)) => items.get_mut(*index),
-            _ => None,
-        })
 }
 
 /// The object at a path, made if it is missing; nothing if something else stands in the way.

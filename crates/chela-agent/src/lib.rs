@@ -12,4 +12,5 @@ pub mod report;
 pub mod saved;
 mod secret;
 pub mod skills;
+pub mod turn;
 pub mod why;

@@ -1,5 +1,7 @@
 //! Vectors of whole numbers, and how alike they are.
 
+mod scan;
+
 /// A vector scaled to length one and written in bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Quantised {
@@ -75,24 +77,12 @@ impl Matrix {
             cosines.fill(0.0);
             return;
         }
-        // 256 dimensions, known to the compiler, run twice as fast as any number of them.
-        if let Ok(query_values) = <&[i8; 256]>::try_from(query.values.as_slice()) {
-            let wide: [i16; 256] = query_values.map(i16::from);
-            let (rows, _) = self.values.as_chunks::<256>();
-            for ((row, scale), cosine) in rows.iter().zip(&self.scales).zip(cosines) {
-                *cosine = dot_256(row, &wide) as f32 * scale * query.scale;
-            }
-            return;
-        }
-        let rows = self.values.chunks_exact(self.dimensions);
-        for ((row, scale), cosine) in rows.zip(&self.scales).zip(cosines) {
-            let dot: i32 = row
-                .iter()
-                .zip(&query.values)
-                .map(|(a, b)| i32::from(*a as i8) * i32::from(*b))
-                .sum();
-            *cosine = dot as f32 * scale * query.scale;
-        }
+        let rows = scan::Rows {
+            dimensions: self.dimensions,
+            values: &self.values,
+            scales: &self.scales,
+        };
+        scan::cosines(rows, query, cosines);
     }
 
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -122,27 +112,6 @@ impl Matrix {
             values: bytes,
         })
     }
-}
-
-/// Sixteen at a time, widened first: so the compiler multiplies and adds eight pairs at once. Put
-/// into the loop around it, it loses that form.
-#[inline(never)]
-fn dot_256(row: &[u8; 256], query: &[i16; 256]) -> i32 {
-    let (rows, _) = row.as_chunks::<16>();
-    let (queries, _) = query.as_chunks::<16>();
-    let mut sum = 0;
-    for (a, b) in rows.iter().zip(queries) {
-        let mut wide = [0_i16; 16];
-        for (wide, value) in wide.iter_mut().zip(a) {
-            *wide = i16::from(*value as i8);
-        }
-        let mut part = 0;
-        for (a, b) in wide.iter().zip(b) {
-            part += i32::from(*a) * i32::from(*b);
-        }
-        sum += part;
-    }
-    sum
 }
 
 #[cfg(test)]

@@ -1,0 +1,125 @@
+//! What a turn tells whoever is watching, and how it ends.
+
+use chela_core::SessionKey;
+use chela_model::Usage;
+use chela_tools::{Approver, Progress, Success};
+use serde_json::Value;
+
+/// Whoever a turn is run for: shown what happens, asked what needs a yes.
+pub trait Surface: Approver {
+    /// Called from the turn, in order. Must not block.
+    fn event(&self, event: TurnEvent);
+}
+
+/// What happens during a turn.
+#[derive(Debug, Clone)]
+pub enum TurnEvent {
+    /// A model call begins.
+    Calling {
+        model: String,
+        step: u32,
+    },
+    /// A piece of the reply, directives and silence already taken out.
+    Text(String),
+    /// A piece of the model's reasoning.
+    Reasoning(String),
+    ToolStarted {
+        id: String,
+        tool: String,
+        /// One line about what it is about to do: a path, a command.
+        summary: String,
+        arguments: Value,
+    },
+    ToolProgress {
+        id: String,
+        progress: Progress,
+    },
+    ToolEnded {
+        id: String,
+        tool: String,
+        success: Success,
+        /// What the model was told.
+        text: String,
+        details: Value,
+    },
+    /// What was streamed since the last step does not count: the call begins again.
+    Restarted {
+        why: String,
+    },
+    /// A line for the person, not for the model.
+    Notice(String),
+    /// A model call has ended.
+    Called {
+        usage: Usage,
+        /// Tokens of the request, and of the window they went into.
+        context: ContextMeter,
+    },
+}
+
+/// How full the context is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ContextMeter {
+    pub used: u64,
+    pub window: Option<u64>,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone)]
+pub struct TurnOutcome {
+    pub session: SessionKey,
+    /// `provider/model` that answered last.
+    pub model: String,
+    pub reply: Reply,
+    pub usage: Usage,
+    pub context: ContextMeter,
+    /// Model calls made.
+    pub steps: u32,
+    pub tool_calls: u32,
+    pub ended: Ended,
+}
+
+/// What reaches the person. Silence is not a text that is filtered: it is another case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    Deliver(Delivery),
+    Silent { why: Silence },
+}
+
+/// A reply as it is shown or sent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Delivery {
+    pub text: String,
+    /// From `MEDIA:` lines: paths or URLs.
+    pub media: Vec<String>,
+    pub reply_to: Option<ReplyTo>,
+    pub audio_as_voice: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReplyTo {
+    Current,
+    Id(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Silence {
+    /// The model said `NO_REPLY`.
+    NoReply,
+    /// The model said `HEARTBEAT_OK`.
+    HeartbeatOk,
+    /// It said nothing at all.
+    Empty,
+}
+
+/// Why a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// The model was done.
+    Done,
+    /// The person stopped it.
+    Stopped,
+    /// A limit was reached; says which.
+    Limit(String),
+    /// The same calls came again and again; says which.
+    Loop(String),
+}

@@ -1,0 +1,63 @@
+//! Text with its label.
+
+use chela_core::{Entropy, Origin, Trust};
+
+use crate::external::{ExternalSource, wrap};
+
+/// Text for a model to read, and where it came from.
+///
+/// There is no way to build one of foreign text without wrapping it: what forgets to wrap does
+/// not compile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Labelled {
+    text: String,
+    trust: Trust,
+    origin: Origin,
+}
+
+impl Labelled {
+    /// The runtime's own words: confirmations, errors, listings it computed.
+    pub fn runtime(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            trust: Trust::Operator,
+            origin: Origin::Runtime,
+        }
+    }
+
+    /// Text of the agent's own workspace or memory, with the trust it was written with.
+    /// External text does not get in this way: it is wrapped.
+    pub fn local(text: impl Into<String>, trust: Trust, origin: Origin) -> Self {
+        Self {
+            text: text.into(),
+            trust: trust.max(Trust::Plugin),
+            origin,
+        }
+    }
+
+    /// Text from outside, wrapped as such.
+    pub fn external(
+        text: &str,
+        source: &ExternalSource,
+        origin: Origin,
+        entropy: &dyn Entropy,
+    ) -> Self {
+        Self {
+            text: wrap(text, source, entropy),
+            trust: Trust::External,
+            origin,
+        }
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub fn trust(&self) -> Trust {
+        self.trust
+    }
+
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+}

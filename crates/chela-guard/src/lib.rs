@@ -1,0 +1,11 @@
+//! What may be trusted, and what may happen.
+//!
+//! Text that a tool brings back carries a label from the moment it exists: [`Labelled`] is the
+//! only form in which it can reach a model, and the only way to make one of foreign text wraps
+//! it. Nothing here reads a file, a clock or a socket.
+
+mod external;
+mod label;
+
+pub use external::{ExternalSource, wrap};
+pub use label::Labelled;

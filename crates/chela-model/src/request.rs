@@ -1,0 +1,76 @@
+//! What a model is asked.
+
+use serde_json::{Map, Value};
+
+use crate::Message;
+
+/// One request, in the terms every endpoint shares.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    pub system: SystemText,
+    pub messages: Vec<Message>,
+    /// In the order they are sent; the order is part of the cached prefix.
+    pub tools: Vec<ToolSchema>,
+    pub tool_mode: ToolMode,
+    pub thinking: Thinking,
+    pub max_tokens: Option<u64>,
+    pub cache: Cache,
+    /// Parameters of the config, sent as they are.
+    pub params: Map<String, Value>,
+}
+
+/// The system prompt on both sides of the cache boundary.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SystemText {
+    pub stable: String,
+    /// Empty when the volatile zone travels with the newest message.
+    pub tail: String,
+}
+
+/// A tool as a model sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSchema {
+    pub name: String,
+    pub description: String,
+    /// JSON Schema of the arguments: an object.
+    pub parameters: Value,
+}
+
+/// How a model is told to call tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ToolMode {
+    /// The endpoint's own tool calls.
+    #[default]
+    Native,
+    /// The answer is constrained to a JSON object that is a tool call or a reply: for small local
+    /// models whose template knows no tools.
+    Constrained,
+}
+
+/// How long the model thinks first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Thinking {
+    #[default]
+    Off,
+    Minimal,
+    Low,
+    Medium,
+    High,
+    XHigh,
+}
+
+/// What is asked of the endpoint's prefix cache.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cache {
+    pub retention: CacheRetention,
+    /// Requests with the same key share a prefix: one per session.
+    pub key: String,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CacheRetention {
+    None,
+    #[default]
+    Short,
+    Long,
+}

@@ -1,0 +1,60 @@
+//! What every tool is.
+
+use std::pin::Pin;
+
+use serde_json::{Map, Value};
+
+use crate::{Approver, Effect, Output, Sink};
+
+/// What is known of a tool before it runs.
+#[derive(Debug, Clone)]
+pub struct Spec {
+    pub name: &'static str,
+    /// One or two sentences for the model. Never names a channel, a path of this machine or
+    /// anything else that changes: it is part of the cached prefix.
+    pub description: String,
+    /// JSON Schema of the arguments: an object.
+    pub parameters: Value,
+    pub effect: Effect,
+    /// The arguments through which it reaches the world, for the guard.
+    pub sinks: &'static [Sink],
+}
+
+/// A running call. Dropping it stops it, and whatever it started in the foreground.
+pub type Running<'a> = Pin<Box<dyn Future<Output = Output> + Send + 'a>>;
+
+/// Something the agent can do.
+pub trait Tool: Send + Sync {
+    fn spec(&self) -> &Spec;
+
+    /// Runs one call. Bad arguments and failures are an [`Output`] too, written for the model.
+    fn run<'a>(&'a self, call: Call<'a>) -> Running<'a>;
+}
+
+/// One call.
+#[derive(Clone, Copy)]
+pub struct Call<'a> {
+    pub id: &'a str,
+    pub arguments: &'a Map<String, Value>,
+    /// Told now and then what is going on.
+    pub progress: &'a (dyn Fn(Progress) + Send + Sync),
+    /// Asked when a person must say yes.
+    pub approver: &'a dyn Approver,
+}
+
+impl std::fmt::Debug for Call<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Call")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A line about a call that is still running, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Progress {
+    /// What it does now.
+    Status(String),
+    /// The newest output of a program.
+    Output(String),
+}

@@ -19,7 +19,7 @@ use crate::load::Loaded;
 use crate::model::{
     AgentRuntime, AgentTools, Citations, Compaction, ContextInjection, ContextLimits,
     ContextPruning, DelegationMode, Elevated, ElevatedLevel, GroupChat, GuardPolicy, HumanDelay,
-    Identity, LimitSet, MemorySearch, ModelChoice, ModelPolicy, OpenMap, OwnerDisplay,
+    Identity, LimitSet, MemorySearch, ModelChoice, ModelPolicy, OpenMap, OwnerDisplay, Placement,
     ReactionLevel, ReasoningVisibility, Sandbox, Secret, SilentReply, SkillsLimits, StartupContext,
     Subagents, ThinkingLevel, TimeFormat, ToolPolicy, TruncationWarning, Tts, TypingMode,
     VerboseLevel,
@@ -120,6 +120,8 @@ pub struct AgentView {
     pub verbose: Resolved<VerboseLevel>,
     pub context_tokens: Resolved<Option<u64>>,
     pub timeout_seconds: Resolved<u64>,
+    /// Most model calls of one turn.
+    pub max_steps: Resolved<u64>,
 
     /// Names of the skills the agent may see; `None`: all.
     pub skills: Resolved<Option<Vec<String>>>,
@@ -145,6 +147,8 @@ pub struct AgentView {
     pub context_dynamic: Resolved<Vec<String>>,
     /// Files that started agents get as well.
     pub context_inherit: Resolved<Vec<String>>,
+    /// Where the volatile part of the prompt goes.
+    pub context_placement: Resolved<Placement>,
     pub additional_system_prompt: Resolved<Option<String>>,
 
     pub user_timezone: Resolved<Option<String>>,

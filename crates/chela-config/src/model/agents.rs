@@ -129,6 +129,9 @@ section! {
         /// Longest run, in seconds.
         [min 1]
         timeout_seconds: u64 = 172_800,
+        /// Most model calls of one turn.
+        [min 1]
+        max_steps: u64 = 60,
         /// Runs at the same time, over all conversations.
         [min 1]
         max_concurrent: Option<u32>,
@@ -190,6 +193,9 @@ section! {
         skills: Option<Vec<String>>,
         /// Limits on listing skills.
         skills_limits: Option<SkillsLimits>,
+        /// Most model calls of one turn.
+        [min 1]
+        max_steps: Option<u64>,
         /// When workspace files are injected.
         context_injection: Option<ContextInjection>,
         /// Most characters of one workspace file that enter the prompt.

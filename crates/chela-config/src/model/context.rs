@@ -12,6 +12,8 @@ section! {
         /// Workspace files that agents started by this one also get, besides AGENTS.md and
         /// TOOLS.md.
         inherit: Vec<String>,
+        /// Where the part of the prompt that may change from turn to turn goes.
+        placement: Placement,
     }
 
     /// What a fresh session reads before its first turn.
@@ -180,6 +182,15 @@ section! {
 }
 
 words! {
+    /// Where the part of the prompt that may change goes.
+    enum Placement {
+        /// With the newest message, where the endpoint keeps what it has read.
+        Auto = "auto",
+        /// At the end of the system prompt: every change makes the history be read again.
+        SystemTail = "system-tail",
+        /// At the head of the newest message, and never rewritten.
+        TurnTail = "turn-tail",
+    }
     /// A start of a session.
     enum SessionStart { New = "new", Reset = "reset" }
     /// Whether and when tool results are pruned.

@@ -41,6 +41,7 @@ pub fn view(loaded: &Loaded, id: &AgentId) -> AgentView {
         verbose: lookup.one(lookup.find("verboseDefault"), Default::default()),
         context_tokens: lookup.optional(lookup.find("contextTokens")),
         timeout_seconds: lookup.one(lookup.find("timeoutSeconds"), defaults.timeout_seconds),
+        max_steps: lookup.one(lookup.find("maxSteps"), defaults.max_steps),
         skills: lookup.optional(lookup.find("skills")),
         skills_limits: skills_limits(&lookup),
         memory_search: lookup.merged(lookup.find("memorySearch")),
@@ -71,6 +72,10 @@ pub fn view(loaded: &Loaded, id: &AgentId) -> AgentView {
         context_dynamic: lookup.one(
             lookup.find_in("context.dynamic", &context, "dynamic"),
             Vec::new(),
+        ),
+        context_placement: lookup.one(
+            lookup.find_in("context.placement", &context, "placement"),
+            Default::default(),
         ),
         context_inherit: lookup.one(
             lookup.find_in("context.inherit", &context, "inherit"),

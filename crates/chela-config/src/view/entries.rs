@@ -59,6 +59,7 @@ pub fn entries(lookup: &Lookup, view: &AgentView) -> Vec<ViewEntry> {
         given("context.pin", &view.context_pin),
         given("context.dynamic", &view.context_dynamic),
         given("context.inherit", &view.context_inherit),
+        given("context.placement", &view.context_placement),
         given("guard.policy", &view.guard_policy),
         entry(
             "skillsLimits.maxSkillsPromptChars",

@@ -1,0 +1,251 @@
+//! `/context`: what the model reads, as an answer in a chat.
+
+use chela_core::grouped;
+
+use super::run::Answer;
+use super::talk::{Talk, Trouble};
+use crate::report::{ContextReport, Entry, FileWord, Listing, ReportSource, Size};
+use crate::why::Presence;
+
+/// How many skills and tools `detail` names one by one.
+const MOST_ENTRIES: usize = 12;
+/// Rows of the map.
+const MOST_BARS: usize = 16;
+const BAR: usize = 24;
+
+pub fn answer(talk: &dyn Talk, args: &str) -> Result<Answer, Trouble> {
+    let (word, rest) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
+    let text = match word.to_ascii_lowercase().as_str() {
+        "" => overview(&talk.report()?),
+        "list" => list(&talk.report()?),
+        "detail" => detail(&talk.report()?),
+        "map" => map(&talk.report()?),
+        "json" => json(&talk.report()?)?,
+        "why" if !rest.trim().is_empty() => why(talk, rest.trim())?,
+        "why" => {
+            "Why what? A file, a section, a tool or words from the text: `/context why SOUL.md`."
+                .to_owned()
+        }
+        _ => why(talk, args)?,
+    };
+    Ok(Answer::text(text))
+}
+
+fn overview(report: &ContextReport) -> String {
+    let total = report.prompt.tokens.max(1);
+    format!(
+        "The prompt is {} ({} % of it cached from turn to turn): {} of files, {} of skills, {} of tool schemas besides.\n\n`/context list` names the parts, `detail` every section, `map` draws them, `why WHAT` says why something is there - or is not, `json` is for scripts.",
+        size(report.prompt),
+        report.stable.tokens * 100 / total,
+        size(report.project_context),
+        size(report.skills.size),
+        size(report.tool_schemas),
+    )
+}
+
+fn list(report: &ContextReport) -> String {
+    let mut text = head(report, "Context breakdown");
+    text.push_str(&tail(report));
+    text
+}
+
+fn detail(report: &ContextReport) -> String {
+    let mut text = head(report, "Context breakdown (detailed)");
+    text.push_str("\nSections, in prompt order:\n\n");
+    for section in &report.sections {
+        text.push_str(&format!(
+            "- {}: {}, {}, {}\n",
+            section.id,
+            size(section.size),
+            section.zone.as_str(),
+            section.trust.as_str()
+        ));
+    }
+    text.push_str(&top(
+        "Top skills (prompt entry size):",
+        &report.skills,
+        "skills",
+    ));
+    text.push_str(&top(
+        "Top tools (prompt entry size):",
+        &report.tools,
+        "tools",
+    ));
+    text.push_str(&tail(report));
+    text
+}
+
+fn head(report: &ContextReport, title: &str) -> String {
+    let source = match report.source {
+        ReportSource::Run => "run",
+        ReportSource::Estimate => "estimate",
+    };
+    let mut text = format!(
+        "🧠 **{title}**\n\n\
+         - Workspace: `{}`\n\
+         - Bootstrap max/file: {}\n\
+         - Sandbox: mode={} sandboxed={}\n\
+         - System prompt ({source}): {} (Project Context {})\n\
+         - Cache: {} stable, {} volatile\n\n\
+         Injected workspace files:\n\n",
+        report.workspace.display(),
+        report.limits.per_file.replace("characters", "chars"),
+        report.sandbox.mode,
+        report.sandbox.sandboxed,
+        size(report.prompt),
+        size(report.project_context),
+        size(report.stable),
+        size(report.volatile),
+    );
+    for file in &report.files {
+        if file.status == FileWord::Missing && file.remarks.is_empty() {
+            continue;
+        }
+        let sizes = match file.status {
+            FileWord::Missing => "raw 0, injected 0".to_owned(),
+            _ => format!("raw {}, injected {}", size(file.raw), size(file.injected)),
+        };
+        text.push_str(&format!(
+            "- {}: **{}**, {sizes}\n",
+            file.name,
+            file.status.as_str()
+        ));
+    }
+    text
+}
+
+fn tail(report: &ContextReport) -> String {
+    let names: Vec<&str> = report
+        .tools
+        .entries
+        .iter()
+        .map(|entry| entry.name.as_str())
+        .collect();
+    let tools = match names.as_slice() {
+        [] => "(none)".to_owned(),
+        names => names.join(", "),
+    };
+    let known = |number: Option<usize>| number.map_or_else(|| "unknown".to_owned(), grouped);
+    format!(
+        "\n\
+         - Skills list (system prompt text): {} ({} skills)\n\
+         - Tools: {tools}\n\
+         - Tool list (system prompt text): {}\n\
+         - Tool schemas (JSON): {} (counts toward context; not shown as text)\n\
+         - Session tokens (cached): {} total / ctx={}\n",
+        size(report.skills.size),
+        report.skills.named,
+        size(report.tools.size),
+        size(report.tool_schemas),
+        known(report.session_tokens),
+        known(report.context_window),
+    )
+}
+
+fn top(title: &str, listing: &Listing, noun: &str) -> String {
+    if listing.entries.is_empty() {
+        return String::new();
+    }
+    let mut entries: Vec<&Entry> = listing.entries.iter().collect();
+    entries.sort_by(|a, b| {
+        b.size
+            .chars
+            .cmp(&a.size.chars)
+            .then_with(|| a.name.cmp(&b.name))
+    });
+    let mut text = format!("\n{title}\n\n");
+    for entry in entries.iter().take(MOST_ENTRIES) {
+        text.push_str(&format!("- {}: {}\n", entry.name, size(entry.size)));
+    }
+    if entries.len() > MOST_ENTRIES {
+        text.push_str(&format!(
+            "\n… (+{} more {noun})\n",
+            entries.len() - MOST_ENTRIES
+        ));
+    }
+    text
+}
+
+/// Bars in a code block: every surface keeps its columns.
+fn map(report: &ContextReport) -> String {
+    let mut parts: Vec<(&str, usize)> = report
+        .files
+        .iter()
+        .map(|file| (file.name.as_str(), file.injected.tokens))
+        .chain(
+            report
+                .sections
+                .iter()
+                .map(|section| (section.id, section.own.tokens)),
+        )
+        .chain(
+            report
+                .skills
+                .entries
+                .iter()
+                .chain(&report.tools.entries)
+                .map(|entry| (entry.name.as_str(), entry.size.tokens)),
+        )
+        .chain([("tool schemas", report.tool_schemas.tokens)])
+        .filter(|(_, tokens)| *tokens > 0)
+        .collect();
+    parts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    let most = parts.first().map_or(1, |(_, tokens)| *tokens);
+    let mut text = String::from("```\n");
+    for (name, tokens) in parts.iter().take(MOST_BARS) {
+        let bar = "█".repeat((tokens * BAR).div_ceil(most));
+        let name: String = name.chars().take(18).collect();
+        text.push_str(&format!("{name:<18} {bar} {}\n", grouped(*tokens)));
+    }
+    if let Some(rest) = parts.get(MOST_BARS..).filter(|rest| !rest.is_empty()) {
+        let tokens: usize = rest.iter().map(|(_, tokens)| tokens).sum();
+        text.push_str(&format!(
+            "and {} smaller parts: {}\n",
+            rest.len(),
+            grouped(tokens)
+        ));
+    }
+    text.push_str("```\n\n`chela context map -o map.png` draws it.");
+    text
+}
+
+fn json(report: &ContextReport) -> Result<String, Trouble> {
+    let json = serde_json::to_string_pretty(report).map_err(|error| error.to_string())?;
+    Ok(format!("```json\n{json}\n```"))
+}
+
+fn why(talk: &dyn Talk, what: &str) -> Result<String, Trouble> {
+    let answers = talk.why(what)?;
+    let told = answers.iter().map(|answer| {
+        let verdict = match answer.presence {
+            Presence::Present => "in the prompt",
+            Presence::Partly => "partly in the prompt",
+            Presence::Absent => "not in the prompt",
+        };
+        let mut text = format!("**{}** is {verdict}. {}", answer.what, answer.because);
+        if let Some(spot) = &answer.spot {
+            text.push_str(&format!(
+                " It stands in section `{}` and costs {} tokens.",
+                spot.section,
+                grouped(spot.tokens)
+            ));
+        }
+        if let Some(source) = answer.source.as_ref().filter(|source| source.line > 0) {
+            text.push_str(&format!(
+                " Source: `{}:{}`.",
+                source.path.display(),
+                source.line
+            ));
+        }
+        text
+    });
+    Ok(told.collect::<Vec<_>>().join("\n\n"))
+}
+
+fn size(size: Size) -> String {
+    format!(
+        "{} chars (~{} tok)",
+        grouped(size.chars),
+        grouped(size.tokens)
+    )
+}

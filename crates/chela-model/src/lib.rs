@@ -1,14 +1,43 @@
 //! Who answers? Model endpoints, streaming, failover, usage.
 //!
 //! A [`Request`] is what every endpoint understands in its own way; a [`Response`] is what any of
-//! them said. Dropping the future of a call ends it: there is no other way to cancel.
+//! them said. [`Models`] says which model a name means, a [`Target`] calls one, a [`Chain`] calls
+//! one after the other until one answers. Dropping the future of a call ends it: there is no other
+//! way to cancel.
 
+mod api;
+mod builtin;
+mod call;
+mod chain;
+mod compat;
+mod discover;
 mod error;
+mod http;
+mod info;
+mod key;
 mod message;
+mod models;
+mod profile;
+mod provider;
 mod request;
 mod response;
+mod target;
+mod timer;
+mod wire;
 
+pub use api::{Api, Family};
+pub use builtin::KNOWN_SINCE;
+pub use chain::{Chain, Stage};
+pub use compat::{Compat, MaxTokensField, SchemaProfile, ThinkingFormat};
+pub use discover::{Found, FoundModel, HOW_TO_GET_ONE, discover};
 pub use error::{Failure, ModelError};
+pub use http::Http;
+pub use info::{Cost, InfoSource, Input, ModelInfo};
+pub use key::Key;
 pub use message::{Message, Part, ToolCall};
+pub use models::{Models, ResolveError, Selection};
+pub use profile::{PromptProfile, profile_for};
 pub use request::{Cache, CacheRetention, Request, SystemText, Thinking, ToolMode, ToolSchema};
 pub use response::{Event, Response, StopReason, Usage};
+pub use target::Target;
+pub use timer::{RealTimer, Timer};

@@ -62,7 +62,8 @@ pub enum Thinking {
 /// What is asked of the endpoint's prefix cache.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cache {
-    pub retention: CacheRetention,
+    /// `None`: as the config of the model says, see [`crate::Target::cache_retention`].
+    pub retention: Option<CacheRetention>,
     /// Requests with the same key share a prefix: one per session.
     pub key: String,
 }
@@ -73,4 +74,16 @@ pub enum CacheRetention {
     #[default]
     Short,
     Long,
+}
+
+impl CacheRetention {
+    /// The word in the config.
+    pub fn named(word: &str) -> Option<Self> {
+        match word {
+            "none" => Some(Self::None),
+            "short" => Some(Self::Short),
+            "long" => Some(Self::Long),
+            _ => None,
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! What a model answered.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Part;
@@ -18,6 +20,11 @@ pub enum Event {
     /// another endpoint perhaps.
     Restarted {
         why: String,
+    },
+    /// Every endpoint is overloaded: the call is tried again after a while.
+    Waiting {
+        why: String,
+        wait: Duration,
     },
 }
 

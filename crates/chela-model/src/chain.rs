@@ -1,0 +1,283 @@
+//! A model and what to try after it.
+//!
+//! What is tried again, what is passed over and when to give up is all here: one place for the
+//! rules, one place for the clock.
+
+mod cooldown;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+pub use cooldown::Pace;
+
+use crate::models::ResolveError;
+use crate::{Event, Failure, Http, ModelError, Request, Response, Target};
+
+/// The models that answer for an agent, in the order they are tried. One per turn: within a turn
+/// it stays with the model that answered, the next turn starts at the first one again.
+#[derive(Debug, Clone)]
+pub struct Chain {
+    targets: Vec<Target>,
+    skipped: Vec<ResolveError>,
+    pace: Pace,
+    at: Arc<AtomicUsize>,
+}
+
+/// What has happened in this turn before the call. Only a turn that has done nothing yet may wait
+/// for an overloaded endpoint for minutes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    Fresh,
+    /// Tools have run, or text has reached the person.
+    Underway,
+}
+
+/// Rounds over a chain in which every model is overloaded.
+const MOST_ROUNDS: u32 = 10;
+const FIRST_WAIT: Duration = Duration::from_millis(2_500);
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// However long an endpoint asks to wait.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60);
+/// Before the one retry at the same endpoint.
+const SHORT_WAIT: Duration = Duration::from_secs(1);
+/// With another model at hand, nobody waits longer than this for the first.
+const PATIENCE_WITH_FALLBACK: Duration = Duration::from_secs(5);
+
+impl Chain {
+    pub(crate) fn new(targets: Vec<Target>, skipped: Vec<ResolveError>, pace: Pace) -> Self {
+        Self {
+            targets,
+            skipped,
+            pace,
+            at: Arc::default(),
+        }
+    }
+
+    /// The model that is tried first.
+    pub fn primary(&self) -> &Target {
+        &self.targets[0]
+    }
+
+    /// The model that answered last in this turn, or the first one.
+    pub fn current(&self) -> &Target {
+        &self.targets[self.at.load(Ordering::Relaxed).min(self.targets.len() - 1)]
+    }
+
+    pub fn targets(&self) -> &[Target] {
+        &self.targets
+    }
+
+    /// Fallbacks that mean no model that can be called.
+    pub fn skipped(&self) -> &[ResolveError] {
+        &self.skipped
+    }
+
+    /// Asks the models until one answers. A request that is too long is not taken elsewhere.
+    pub async fn answer(
+        &self,
+        http: &Http,
+        request: &Request,
+        stage: Stage,
+        sink: &mut (dyn FnMut(Event) + Send),
+    ) -> Result<Response, ModelError> {
+        let mut call = Call {
+            chain: self,
+            http,
+            request,
+            heard: false,
+        };
+        let mut wait = FIRST_WAIT;
+        for round in 0.. {
+            let error = match call.round(sink).await {
+                Ok(response) => return Ok(response),
+                Err(error) => error,
+            };
+            let may_wait = stage == Stage::Fresh && !call.heard && round < MOST_ROUNDS;
+            if !(error.all_busy && may_wait) {
+                return Err(error.error);
+            }
+            sink(Event::Waiting {
+                why: error.error.message,
+                wait,
+            });
+            self.pace.timer.sleep(wait).await;
+            wait = (wait * 2).min(LONGEST_WAIT);
+        }
+        unreachable_round()
+    }
+
+    /// The order of this call: the model that answered last, then what follows it, then the rest;
+    /// those that pause come last.
+    fn order(&self) -> Vec<usize> {
+        let count = self.targets.len();
+        let start = self.at.load(Ordering::Relaxed).min(count - 1);
+        let mut order: Vec<usize> = (0..count).map(|step| (start + step) % count).collect();
+        order.sort_by_key(|index| self.pace.pauses(&self.targets[*index]));
+        let ready = order
+            .iter()
+            .filter(|index| !self.pace.pauses(&self.targets[**index]))
+            .count();
+        // With none ready the first is asked all the same: better a clear error than silence.
+        order.truncate(ready.max(1));
+        order
+    }
+}
+
+fn unreachable_round() -> Result<Response, ModelError> {
+    Err(ModelError {
+        failure: Failure::Overloaded { retry_after: None },
+        message: "no model answered".to_owned(),
+        hint: None,
+        model: String::new(),
+    })
+}
+
+struct Call<'a> {
+    chain: &'a Chain,
+    http: &'a Http,
+    request: &'a Request,
+    /// Something was streamed.
+    heard: bool,
+}
+
+struct RoundError {
+    error: ModelError,
+    /// Every model said it was overloaded.
+    all_busy: bool,
+}
+
+impl Call<'_> {
+    /// Each model once.
+    async fn round(
+        &mut self,
+        sink: &mut (dyn FnMut(Event) + Send),
+    ) -> Result<Response, RoundError> {
+        let order = self.chain.order();
+        let mut first_error: Option<ModelError> = None;
+        let mut all_busy = true;
+        for (step, index) in order.iter().enumerate() {
+            let target = &self.chain.targets[*index];
+            let is_last = step + 1 == order.len();
+            match self.twice(target, *index, is_last, sink).await {
+                Ok(response) => {
+                    self.chain.pace.answered(target);
+                    self.chain.at.store(*index, Ordering::Relaxed);
+                    return Ok(response);
+                }
+                Err(error) => {
+                    all_busy &= is_busy(&error.failure);
+                    let stop = error.failure == Failure::ContextOverflow;
+                    self.chain.pace.failed(target, &error.failure);
+                    // The first model is the one that was meant: its trouble is told.
+                    first_error.get_or_insert(error);
+                    if stop {
+                        break;
+                    }
+                }
+            }
+        }
+        let mut error = first_error.unwrap_or_else(|| ModelError {
+            failure: Failure::NoModel,
+            message: "no model is configured".to_owned(),
+            hint: None,
+            model: String::new(),
+        });
+        if order.len() > 1 && error.failure != Failure::ContextOverflow {
+            error.message = format!(
+                "{} (and {} could not answer either)",
+                error.message,
+                match order.len() - 1 {
+                    1 => "its fallback".to_owned(),
+                    more => format!("its {more} fallbacks"),
+                }
+            );
+        }
+        Err(RoundError { error, all_busy })
+    }
+
+    /// One model, with one retry where that may help.
+    async fn twice(
+        &mut self,
+        target: &Target,
+        index: usize,
+        is_last: bool,
+        sink: &mut (dyn FnMut(Event) + Send),
+    ) -> Result<Response, ModelError> {
+        let error = match self.once(target, index, sink).await {
+            Ok(response) => return Ok(response),
+            Err(error) => error,
+        };
+        let Some(wait) = retry_wait(&error.failure) else {
+            return Err(error);
+        };
+        if !is_last && wait > PATIENCE_WITH_FALLBACK {
+            return Err(error);
+        }
+        if wait > SHORT_WAIT {
+            sink(Event::Waiting {
+                why: error.message,
+                wait,
+            });
+        }
+        self.chain.pace.timer.sleep(wait).await;
+        self.once(target, index, sink).await
+    }
+
+    async fn once(
+        &mut self,
+        target: &Target,
+        index: usize,
+        sink: &mut (dyn FnMut(Event) + Send),
+    ) -> Result<Response, ModelError> {
+        let adapted;
+        let request = if index > 0 && target.tool_mode() != self.request.tool_mode {
+            adapted = Request {
+                tool_mode: target.tool_mode(),
+                ..self.request.clone()
+            };
+            &adapted
+        } else {
+            self.request
+        };
+        let mut heard = false;
+        let mut listen = |event: Event| {
+            heard = true;
+            sink(event);
+        };
+        let result = target.stream(self.http, request, &mut listen).await;
+        if let Err(error) = &result
+            && heard
+        {
+            self.heard = true;
+            sink(Event::Restarted {
+                why: error.message.clone(),
+            });
+        }
+        result
+    }
+}
+
+fn is_busy(failure: &Failure) -> bool {
+    matches!(
+        failure,
+        Failure::RateLimited { .. } | Failure::Overloaded { .. }
+    )
+}
+
+/// How long to wait before the same model is asked once more; `None`: it would not help.
+fn retry_wait(failure: &Failure) -> Option<Duration> {
+    match failure {
+        Failure::RateLimited { retry_after } | Failure::Overloaded { retry_after } => {
+            Some(retry_after.unwrap_or(SHORT_WAIT).min(LONGEST_RETRY_AFTER))
+        }
+        Failure::Server | Failure::Cut | Failure::Malformed => Some(SHORT_WAIT),
+        Failure::Unreachable
+        | Failure::Unauthorized
+        | Failure::Billing
+        | Failure::ContextOverflow
+        | Failure::NoModel
+        | Failure::Rejected
+        | Failure::Stalled => None,
+    }
+}

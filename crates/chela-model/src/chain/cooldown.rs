@@ -1,0 +1,90 @@
+//! Which models pause after failures, and for how long.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use chela_core::{Clock, Host};
+
+use crate::timer::{RealTimer, Timer};
+use crate::{Failure, Target};
+
+/// Pauses after the first, the second and every later failure.
+const PAUSES: [Duration; 3] = [
+    Duration::from_secs(30),
+    Duration::from_secs(60),
+    Duration::from_secs(300),
+];
+/// An account without money does not mend in minutes.
+const BILLING_PAUSE: Duration = Duration::from_secs(5 * 3600);
+
+/// The clock of a chain, and what it remembers of failures. Clones share the memory.
+#[derive(Clone)]
+pub struct Pace {
+    pub timer: Arc<dyn Timer>,
+    clock: Arc<dyn Clock>,
+    pauses: Arc<Mutex<BTreeMap<String, Pause>>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Pause {
+    failures: usize,
+    until: SystemTime,
+}
+
+impl std::fmt::Debug for Pace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pace").finish_non_exhaustive()
+    }
+}
+
+impl Pace {
+    pub fn of(host: &Host) -> Self {
+        Self {
+            timer: Arc::new(RealTimer),
+            clock: host.clock.clone(),
+            pauses: Arc::default(),
+        }
+    }
+
+    pub fn with_timer(mut self, timer: Arc<dyn Timer>) -> Self {
+        self.timer = timer;
+        self
+    }
+
+    /// Whether a model is left alone for now.
+    pub fn pauses(&self, target: &Target) -> bool {
+        let now = self.clock.now();
+        let pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
+        let pausing = |name: &str| pauses.get(name).is_some_and(|pause| pause.until > now);
+        pausing(&target.info.reference) || pausing(&target.provider.id)
+    }
+
+    pub fn answered(&self, target: &Target) {
+        let mut pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
+        pauses.remove(&target.info.reference);
+        pauses.remove(&target.provider.id);
+    }
+
+    pub fn failed(&self, target: &Target, failure: &Failure) {
+        let name = match failure {
+            // The fault of this request, not of the model.
+            Failure::ContextOverflow | Failure::Rejected => return,
+            // The account serves every model of the provider.
+            Failure::Billing | Failure::Unauthorized => &target.provider.id,
+            _ => &target.info.reference,
+        };
+        let now = self.clock.now();
+        let mut pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
+        let pause = pauses.entry(name.clone()).or_insert(Pause {
+            failures: 0,
+            until: now,
+        });
+        let length = match failure {
+            Failure::Billing => BILLING_PAUSE,
+            _ => PAUSES[pause.failures.min(PAUSES.len() - 1)],
+        };
+        pause.failures += 1;
+        pause.until = now + length;
+    }
+}

@@ -1,0 +1,145 @@
+//! One HTTP client for all endpoints. Certificates are loaded when the first secure address is
+//! called, not before: a local server costs nothing of it.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use chela_config::Loaded;
+use chela_core::Host;
+use reqwest::{Client, NoProxy, Proxy, redirect};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+
+use crate::api::is_local;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// The way out to model endpoints. Cheap to clone; connections are shared.
+#[derive(Clone, Debug)]
+pub struct Http {
+    way: Arc<Way>,
+}
+
+#[derive(Debug, Default)]
+struct Way {
+    /// For every address outside of the machine and its network.
+    proxy: Option<String>,
+    no_proxy: Option<String>,
+    /// More certificate authorities, in PEM.
+    cert_file: Option<PathBuf>,
+    plain: OnceLock<Result<Client, String>>,
+    secure: OnceLock<Result<Client, String>>,
+}
+
+impl Http {
+    /// With the proxy of `models.proxy` or of the environment, and `SSL_CERT_FILE`.
+    pub fn new(host: &Host, loaded: &Loaded) -> Self {
+        let env = loaded.env();
+        let var = |names: &[&str]| {
+            names
+                .iter()
+                .find_map(|name| env.get(*name).map(|value| value.trim().to_owned()))
+                .filter(|value| !value.is_empty())
+        };
+        let proxy = loaded.config.models.proxy.clone();
+        let from_env = [
+            "HTTPS_PROXY",
+            "https_proxy",
+            "ALL_PROXY",
+            "all_proxy",
+            "HTTP_PROXY",
+            "http_proxy",
+        ];
+        Self {
+            way: Arc::new(Way {
+                proxy: proxy.or_else(|| var(&from_env)),
+                no_proxy: var(&["NO_PROXY", "no_proxy"]),
+                cert_file: var(&["SSL_CERT_FILE"]).map(|path| host.expand(&path)),
+                ..Way::default()
+            }),
+        }
+    }
+
+    /// Straight to every address.
+    pub fn direct() -> Self {
+        Self {
+            way: Arc::new(Way::default()),
+        }
+    }
+
+    /// The client for an address; the error says what in the setup is at fault.
+    pub(crate) fn client(&self, url: &str) -> Result<&Client, String> {
+        let secure = url.starts_with("https:") || !is_local(url);
+        let cell = if secure {
+            &self.way.secure
+        } else {
+            &self.way.plain
+        };
+        cell.get_or_init(|| self.way.build(secure))
+            .as_ref()
+            .map_err(Clone::clone)
+    }
+}
+
+impl Way {
+    fn build(&self, secure: bool) -> Result<Client, String> {
+        let mut roots = rustls::RootCertStore::empty();
+        if secure {
+            roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+            self.add_own_roots(&mut roots)?;
+        }
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| format!("cannot set up TLS: {error}"))?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let mut builder = Client::builder()
+            .tls_backend_preconfigured(tls)
+            .user_agent(concat!("chela/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(CONNECT_TIMEOUT)
+            .tcp_nodelay(true)
+            // A key must not follow a redirect to another host.
+            .redirect(redirect::Policy::none())
+            .no_proxy();
+        if let Some(proxy) = self.proxy.as_deref().filter(|_| secure) {
+            let no_proxy = self.no_proxy.as_deref().and_then(NoProxy::from_string);
+            let proxy = Proxy::all(proxy)
+                .map_err(|error| format!("the proxy address cannot be used: {error}"))?;
+            builder = builder.proxy(proxy.no_proxy(no_proxy));
+        }
+        builder
+            .build()
+            .map_err(|error| format!("cannot set up HTTP: {error}"))
+    }
+
+    fn add_own_roots(&self, roots: &mut rustls::RootCertStore) -> Result<(), String> {
+        let Some(path) = &self.cert_file else {
+            return Ok(());
+        };
+        let fail = |why: String| format!("SSL_CERT_FILE {} cannot be used: {why}", path.display());
+        let certs = CertificateDer::pem_file_iter(path).map_err(|error| fail(error.to_string()))?;
+        for cert in certs {
+            let cert = cert.map_err(|error| fail(error.to_string()))?;
+            // One odd certificate does not spoil the bundle.
+            let _ = roots.add(cert);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Http;
+
+    #[test]
+    fn a_local_address_loads_no_certificates() {
+        let http = Http::direct();
+        http.client("http://127.0.0.1:8080/v1").unwrap();
+        assert!(http.way.plain.get().is_some());
+        assert!(http.way.secure.get().is_none());
+        http.client("https://api.openai.com/v1").unwrap();
+        assert!(http.way.secure.get().is_some());
+    }
+}

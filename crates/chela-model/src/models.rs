@@ -1,0 +1,346 @@
+//! The models there are, and which one a name means.
+
+mod alias;
+mod describe;
+mod params;
+
+use std::sync::Arc;
+
+use chela_config::model::{ModelChoice, ModelsMode, OpenMap};
+use chela_config::{AgentView, Loaded};
+use chela_core::{AgentId, Host, suggest};
+
+use crate::builtin::{BUILT_IN, built_in};
+use crate::chain::{Chain, Pace};
+use crate::provider::{Provider, ProviderSource};
+use crate::{Api, ModelInfo, Target, Timer};
+
+/// The models there are: those of the config over the built-in endpoints.
+#[derive(Debug, Clone)]
+pub struct Models {
+    /// Those of the config first.
+    providers: Vec<Arc<Provider>>,
+    /// Keys of `agents.defaults.models`.
+    listed: Vec<String>,
+    /// Alias and reference; the operator's first.
+    aliases: Vec<(String, String)>,
+    default: Option<ModelChoice>,
+    params: Arc<params::Params>,
+    pace: Pace,
+}
+
+/// Who chose the model: it decides whether another one may answer in its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Selection<'a> {
+    /// The config: its fallbacks count.
+    Configured,
+    /// A person: this one or none.
+    Chosen(&'a str),
+}
+
+/// Why a name means no model that can be called.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ResolveError {
+    #[error("no model is configured")]
+    Nothing,
+    #[error("there is no model `{name}`{}", did_you_mean(.near))]
+    Unknown { name: String, near: Option<String> },
+    #[error("there is no provider `{provider}` (in `{name}`){}", did_you_mean(.near))]
+    UnknownProvider {
+        name: String,
+        provider: String,
+        near: Option<String>,
+    },
+    #[error("models.providers.{provider} has no baseUrl")]
+    NoAddress { provider: String },
+    #[error("provider `{provider}` speaks `{api}`, which Chela does not")]
+    UnknownApi { provider: String, api: String },
+    #[error("`{name}` is not among the models this agent may use (modelPolicy.allow)")]
+    NotAllowed { name: String },
+}
+
+fn did_you_mean(near: &Option<String>) -> String {
+    near.as_ref()
+        .map(|near| format!("; did you mean `{near}`?"))
+        .unwrap_or_default()
+}
+
+impl Models {
+    pub fn of(host: &Host, loaded: &Loaded) -> Self {
+        let config = &loaded.config;
+        let mut providers: Vec<Arc<Provider>> = config
+            .models
+            .providers
+            .iter()
+            .map(|(id, set)| Arc::new(Provider::configured(host, loaded, id, set)))
+            .collect();
+        if config.models.mode == ModelsMode::Merge {
+            for known in BUILT_IN {
+                if !providers.iter().any(|provider| provider.id == known.id) {
+                    providers.push(Arc::new(Provider::built_in(loaded, known)));
+                }
+            }
+        }
+        let defaults = &config.agents.defaults;
+        let listed: Vec<String> = defaults.models.keys().cloned().collect();
+        let own = defaults.models.iter().filter_map(|(reference, model)| {
+            let alias = model.alias.as_deref()?.trim();
+            (!alias.is_empty()).then(|| (alias.to_owned(), reference.clone()))
+        });
+        Self {
+            providers,
+            aliases: own.chain(alias::built_in(&listed)).collect(),
+            listed,
+            default: defaults.model.clone(),
+            params: Arc::new(params::Params::of(&config.agents)),
+            pace: Pace::of(host),
+        }
+    }
+
+    /// The same, waiting with another clockwork.
+    #[must_use]
+    pub fn with_timer(mut self, timer: Arc<dyn Timer>) -> Self {
+        self.pace = self.pace.with_timer(timer);
+        self
+    }
+
+    /// Every model that is configured: listed at a provider, given to agents, or the default.
+    pub fn list(&self) -> Vec<ModelInfo> {
+        let of_providers = self.providers.iter().flat_map(|provider| {
+            let models = provider.models.iter();
+            models.map(|model| format!("{}/{}", provider.id, model.id))
+        });
+        let chosen = self.default.iter().flat_map(|choice| {
+            let names = choice.primary().into_iter().map(str::to_owned);
+            names.chain(choice.fallbacks().iter().cloned())
+        });
+        let mut seen = Vec::new();
+        let mut list: Vec<ModelInfo> = Vec::new();
+        for name in chosen
+            .chain(of_providers)
+            .chain(self.listed.iter().cloned())
+        {
+            if let Ok(target) = self.resolve(&name)
+                && !seen.contains(&target.info.reference)
+            {
+                seen.push(target.info.reference.clone());
+                list.push((*target.info).clone());
+            }
+        }
+        list
+    }
+
+    /// Alias and `provider/model`.
+    pub fn aliases(&self) -> &[(String, String)] {
+        &self.aliases
+    }
+
+    /// The model of the config for all agents, as written.
+    pub fn default_model(&self) -> Option<&str> {
+        self.default.as_ref().and_then(ModelChoice::primary)
+    }
+
+    /// The built-in endpoints with a key in the environment, best first, each with the model to
+    /// start with.
+    pub fn with_keys(&self) -> Vec<(Target, String)> {
+        self.providers
+            .iter()
+            .filter(|provider| !provider.is_local())
+            .filter_map(|provider| {
+                let key = provider.key.describe()?;
+                let first = provider.models.first().map(|model| model.id.as_str());
+                let model = first.or(built_in(&provider.id).and_then(|known| known.model))?;
+                let target = self.target(provider, model, None).ok()?;
+                Some((target, key))
+            })
+            .collect()
+    }
+
+    /// What a name means: `provider/model`, an alias, a configured model, or a model of the
+    /// default provider.
+    pub fn resolve(&self, name: &str) -> Result<Target, ResolveError> {
+        self.resolve_for(name, None, &self.aliases)
+    }
+
+    /// The models that answer for an agent.
+    pub fn chain(&self, view: &AgentView, selection: Selection<'_>) -> Result<Chain, ResolveError> {
+        let mut aliases: Vec<(String, String)> = view
+            .model_aliases
+            .value
+            .iter()
+            .map(|alias| (alias.alias.clone(), alias.model.clone()))
+            .collect();
+        aliases.extend(self.aliases.iter().cloned());
+        let find = |name: &str| {
+            let target = self.resolve_for(name, Some(&view.id), &aliases)?;
+            if self.allows(view, &aliases, &target.info.reference) {
+                Ok(target)
+            } else {
+                Err(ResolveError::NotAllowed {
+                    name: target.info.reference.clone(),
+                })
+            }
+        };
+        match selection {
+            Selection::Chosen(name) => {
+                Ok(Chain::new(vec![find(name)?], Vec::new(), self.pace.clone()))
+            }
+            Selection::Configured => {
+                let choice = view.model.value.as_ref().ok_or(ResolveError::Nothing)?;
+                let timeout = match choice {
+                    ModelChoice::Chain(chain) => chain.timeout_ms,
+                    ModelChoice::Name(_) => None,
+                };
+                let timeout = timeout.map(std::time::Duration::from_millis);
+                let primary = choice.primary().ok_or(ResolveError::Nothing)?;
+                let mut targets = vec![find(primary)?.with_timeout(timeout)];
+                let mut skipped = Vec::new();
+                for name in choice.fallbacks() {
+                    match find(name) {
+                        Ok(target) => targets.push(target.with_timeout(timeout)),
+                        Err(error) => skipped.push(error),
+                    }
+                }
+                Ok(Chain::new(targets, skipped, self.pace.clone()))
+            }
+        }
+    }
+
+    /// A chain of one model that was found rather than configured.
+    pub fn chain_of(&self, target: Target) -> Chain {
+        Chain::new(vec![target], Vec::new(), self.pace.clone())
+    }
+
+    /// `modelPolicy.allow`: references, aliases, prefixes ending in `*`; empty allows any.
+    fn allows(&self, view: &AgentView, aliases: &[(String, String)], reference: &str) -> bool {
+        let allow = &view.model_policy.value.allow;
+        allow.is_empty()
+            || allow
+                .iter()
+                .any(|rule| match rule.trim().strip_suffix('*') {
+                    Some(prefix) => reference.starts_with(prefix),
+                    None => self
+                        .resolve_for(rule, None, aliases)
+                        .is_ok_and(|target| target.info.reference == reference),
+                })
+    }
+
+    fn resolve_for(
+        &self,
+        name: &str,
+        agent: Option<&AgentId>,
+        aliases: &[(String, String)],
+    ) -> Result<Target, ResolveError> {
+        let name = name.trim();
+        if name.is_empty() {
+            return Err(ResolveError::Nothing);
+        }
+        if let Some(reference) = alias::find(aliases, name)
+            && reference != name
+        {
+            return self.resolve_for(reference, agent, &[]);
+        }
+        if let Some((provider, model)) = name.split_once('/') {
+            if let Some(provider) = self.provider(provider) {
+                return self.target(provider, model, agent);
+            }
+            // Ids with a slash of their own, such as `meta/llama`, may be written bare.
+            if let Some(found) = self.unique(name) {
+                return self.resolve_for(&found, agent, &[]);
+            }
+            let known = self.providers.iter().map(|provider| provider.id.as_str());
+            return Err(ResolveError::UnknownProvider {
+                name: name.to_owned(),
+                near: suggest::nearest(provider, known).map(|near| format!("{near}/{model}")),
+                provider: provider.to_owned(),
+            });
+        }
+        if let Some(found) = self.unique(name) {
+            return self.resolve_for(&found, agent, &[]);
+        }
+        let near_alias = suggest::nearest(name, aliases.iter().map(|(alias, _)| alias.as_str()));
+        let default = self.default_model().and_then(|model| model.split_once('/'));
+        match (near_alias, default.and_then(|(id, _)| self.provider(id))) {
+            (None, Some(provider)) => self.target(provider, name, agent),
+            (near, _) => Err(ResolveError::Unknown {
+                name: name.to_owned(),
+                near: near.map(str::to_owned).or_else(|| self.near_model(name)),
+            }),
+        }
+    }
+
+    fn provider(&self, name: &str) -> Option<&Arc<Provider>> {
+        let exact = self.providers.iter().find(|provider| provider.id == name);
+        exact.or_else(|| {
+            let id = built_in(name)?.id;
+            self.providers.iter().find(|provider| provider.id == id)
+        })
+    }
+
+    /// The one configured model with this id.
+    fn unique(&self, id: &str) -> Option<String> {
+        let mut found = self
+            .references()
+            .filter(|reference| reference.split_once('/').is_some_and(|(_, own)| own == id));
+        let first = found.next()?;
+        found.all(|other| other == first).then_some(first)
+    }
+
+    fn near_model(&self, name: &str) -> Option<String> {
+        let references: Vec<String> = self.references().collect();
+        let ids = references
+            .iter()
+            .filter_map(|reference| Some(reference.split_once('/')?.1));
+        suggest::nearest(name, ids).map(str::to_owned)
+    }
+
+    fn references(&self) -> impl Iterator<Item = String> {
+        let of_providers = self.providers.iter().flat_map(|provider| {
+            let models = provider.models.iter();
+            models.map(|model| format!("{}/{}", provider.id, model.id))
+        });
+        of_providers.chain(self.listed.iter().cloned())
+    }
+
+    fn target(
+        &self,
+        provider: &Arc<Provider>,
+        model: &str,
+        agent: Option<&AgentId>,
+    ) -> Result<Target, ResolveError> {
+        if provider.base_url.is_empty() {
+            return Err(ResolveError::NoAddress {
+                provider: provider.id.clone(),
+            });
+        }
+        let entry = provider.models.iter().find(|entry| entry.id == model);
+        let api = match entry.and_then(|entry| entry.api.as_deref()) {
+            Some(name) => Api::named(name).ok_or_else(|| name.to_owned()),
+            None => provider.api.clone(),
+        };
+        let api = api.map_err(|api| ResolveError::UnknownApi {
+            provider: provider.id.clone(),
+            api,
+        })?;
+        let info = describe::model(provider, api, model, entry);
+        let mut params: OpenMap = provider.params.clone();
+        if let Some(entry) = entry {
+            params::overlay(&mut params, &entry.params);
+        }
+        self.params.apply(&mut params, &info.reference, agent);
+        Ok(Target {
+            provider: provider.clone(),
+            info: Arc::new(info),
+            params,
+            call_timeout: None,
+        })
+    }
+
+    /// Ids of the endpoints of the config.
+    pub fn configured_providers(&self) -> impl Iterator<Item = &str> {
+        self.providers
+            .iter()
+            .filter(|provider| provider.source == ProviderSource::Config)
+            .map(|provider| provider.id.as_str())
+    }
+}

@@ -1,0 +1,105 @@
+//! A model that can be called: an endpoint, what is known about the model, and its parameters.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chela_config::model::OpenMap;
+use serde_json::Value;
+
+use crate::api::Family;
+use crate::provider::Provider;
+use crate::{
+    Api, CacheRetention, Event, Http, ModelError, ModelInfo, PromptProfile, Request, Response,
+    ToolMode, profile, wire,
+};
+
+/// A model that can be called.
+#[derive(Debug, Clone)]
+pub struct Target {
+    pub(crate) provider: Arc<Provider>,
+    pub(crate) info: Arc<ModelInfo>,
+    /// Merged from provider, model, defaults and agent; a request's own win.
+    pub(crate) params: OpenMap,
+    /// For one call, from the agent's `model.timeoutMs`.
+    pub(crate) call_timeout: Option<Duration>,
+}
+
+impl Target {
+    pub fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    /// `provider/model`.
+    pub fn reference(&self) -> &str {
+        &self.info.reference
+    }
+
+    /// The endpoint, for hints about it.
+    pub fn base_url(&self) -> &str {
+        &self.provider.base_url
+    }
+
+    /// Where its key comes from, in a few words.
+    pub fn key_from(&self) -> Option<String> {
+        self.provider.key.describe()
+    }
+
+    /// Whether the endpoint is on this machine or in a private network.
+    pub fn is_local(&self) -> bool {
+        self.provider.is_local()
+    }
+
+    /// The prompt that suits this model.
+    pub fn prompt_profile(&self) -> PromptProfile {
+        profile::profile_for(&self.info)
+    }
+
+    /// How this model is best told to call tools.
+    pub fn tool_mode(&self) -> ToolMode {
+        profile::tool_mode(&self.info, self.family())
+    }
+
+    pub(crate) fn family(&self) -> Family {
+        self.provider.family(self.info.api)
+    }
+
+    /// What is asked of the endpoint's cache unless a request says otherwise: `cacheRetention`
+    /// of the parameters, else what suits the endpoint. Strangers that speak like Anthropic get
+    /// no marks they may not know.
+    pub fn cache_retention(&self) -> CacheRetention {
+        let set = self.params.get("cacheRetention").and_then(Value::as_str);
+        if let Some(retention) = set.and_then(CacheRetention::named) {
+            return retention;
+        }
+        match (self.info.api, self.family()) {
+            (Api::AnthropicMessages, Family::Anthropic) => CacheRetention::Short,
+            (Api::AnthropicMessages, _) => CacheRetention::None,
+            _ => CacheRetention::Short,
+        }
+    }
+
+    /// The bytes of the request: the same for the same request, always.
+    pub fn body(&self, request: &Request) -> Vec<u8> {
+        wire::body(self, request)
+    }
+
+    /// Where the request goes.
+    pub fn url(&self) -> String {
+        wire::url(self)
+    }
+
+    /// Calls the model once. Dropping the future ends the call.
+    pub async fn stream(
+        &self,
+        http: &Http,
+        request: &Request,
+        sink: &mut (dyn FnMut(Event) + Send),
+    ) -> Result<Response, ModelError> {
+        crate::call::stream(self, http, request, sink).await
+    }
+
+    pub(crate) fn with_timeout(mut self, timeout: Option<Duration>) -> Self {
+        self.call_timeout = timeout;
+        self
+    }
+}

@@ -5,12 +5,16 @@
 //! it, what it costs, why, what changed - is answered from the same spans.
 
 pub mod assemble;
+pub mod compact;
 pub mod diff;
 pub mod knobs;
 pub mod lint;
+pub mod reply;
 pub mod report;
 pub mod saved;
 mod secret;
+pub mod session;
 pub mod skills;
+pub mod slash;
 pub mod turn;
 pub mod why;

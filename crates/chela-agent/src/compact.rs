@@ -1,0 +1,16 @@
+//! Long conversations made short: what is kept as it is, what becomes a summary, and how good the
+//! summary must be before it may stand in for anything.
+//!
+//! Nothing is deleted: a compaction is one more entry of the transcript, and undoing it is moving
+//! back before that entry.
+
+mod digest;
+mod plan;
+mod quality;
+
+pub use digest::digest;
+pub use plan::{KeepRecent, cut_point, tokens_of};
+pub use quality::{HEADINGS, Shortfall, shortfalls};
+
+/// What a model is asked for.
+pub const INSTRUCTIONS: &str = include_str!("../text/compaction.md");

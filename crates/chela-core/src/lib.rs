@@ -23,6 +23,7 @@ pub use hash::ContentHash;
 pub use host::{Clock, Entropy, FixedClock, FixedEntropy, Host, HostEnv, MachineFacts, vars};
 pub use origin::{Audience, Origin, Trust, Zone};
 pub use session_key::{
-    ChatType, Conversation, SessionForm, SessionKey, SessionKeyError, SessionKind,
+    ChatType, Conversation, SessionForm, SessionKey, SessionKeyError, SessionKind, Thread,
+    ThreadWord,
 };
 pub use severity::Severity;

@@ -1,0 +1,267 @@
+//! One entry of a transcript.
+
+use chela_core::{Origin, Trust};
+use chela_model::{Message, Part, StopReason, Usage};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The number of an entry within its session, counted from 1. Printed as eight hex digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntryId(pub(super) u32);
+
+/// An entry and its place in the tree.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    pub id: EntryId,
+    pub parent: Option<EntryId>,
+    /// Milliseconds since 1970.
+    pub at: u64,
+    pub body: Body,
+}
+
+/// What an entry is. The first five kinds are those other readers of transcripts know.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Body {
+    Message {
+        message: Message,
+        meta: Meta,
+    },
+    /// Text of the runtime or of a plugin that the model reads as the user's turn.
+    CustomMessage(CustomMessage),
+    /// State that the model never reads.
+    Custom(Custom),
+    /// What came before `first_kept` is replaced by a summary.
+    Compaction(Compaction),
+    /// What happened on a branch that was left.
+    BranchSummary(BranchSummary),
+    /// A tool call is about to take effect.
+    ToolStarted {
+        call_id: String,
+    },
+    /// A turn has its outcome, whatever it is: what was accepted before is dealt with.
+    TurnEnded {
+        how: String,
+    },
+    /// A kind this version does not know, or one it cannot read; kept as it is.
+    Unknown {
+        kind: String,
+        text: String,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CustomMessage {
+    pub custom_type: String,
+    pub content: Vec<Part>,
+    /// Whether people are shown it.
+    #[serde(default)]
+    pub display: bool,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub details: Value,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Custom {
+    pub custom_type: String,
+    #[serde(default)]
+    pub data: Value,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Compaction {
+    pub summary: String,
+    #[serde(rename = "firstKeptEntryId")]
+    pub first_kept: EntryId,
+    #[serde(default)]
+    pub tokens_before: u64,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub details: Value,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BranchSummary {
+    pub summary: String,
+    #[serde(default, rename = "fromId", skip_serializing_if = "Option::is_none")]
+    pub from: Option<EntryId>,
+}
+
+/// What is known about a message besides its words. Nothing of it reaches a model.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Meta {
+    /// Of an assistant message: what the call cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop: Option<StopReason>,
+    /// The stream was cut off: stopped by the person, or by a fault.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
+    /// Of a tool result or a message from outside: where it came from, how far it is trusted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<Label>,
+    /// Of a tool result: what people and programs see of it.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub details: Value,
+    /// Of a user message: how many of the leading parts are the runtime's, not the person's.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub lead: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sender: Option<Sender>,
+    /// Of a user message: what made it.
+    #[serde(skip_serializing_if = "Source::is_person")]
+    pub source: Source,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Label {
+    pub trust: Trust,
+    pub origin: Origin,
+}
+
+/// Who wrote a message.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Sender {
+    pub id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    /// The channel's own id of the message, for replies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<String>,
+}
+
+/// What made a user message. Only a person keeps a session fresh.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Source {
+    #[default]
+    Person,
+    Heartbeat,
+    Cron,
+    Event,
+    /// Another session.
+    Session,
+}
+
+impl Source {
+    fn is_person(&self) -> bool {
+        *self == Self::Person
+    }
+}
+
+impl Body {
+    /// An entry of a message about which nothing more is known.
+    pub fn plain(message: Message) -> Self {
+        Self::Message {
+            message,
+            meta: Meta::default(),
+        }
+    }
+
+    /// The word under which this kind is stored.
+    pub fn kind(&self) -> &str {
+        match self {
+            Self::Message { .. } => "message",
+            Self::CustomMessage(_) => "custom_message",
+            Self::Custom(_) => "custom",
+            Self::Compaction(_) => "compaction",
+            Self::BranchSummary(_) => "branch_summary",
+            Self::ToolStarted { .. } => "tool_started",
+            Self::TurnEnded { .. } => "turn_ended",
+            Self::Unknown { kind, .. } => kind,
+        }
+    }
+
+    pub(super) fn encode(&self) -> Result<String, serde_json::Error> {
+        match self {
+            Self::Message { message, meta } => serde_json::to_string(&Stored { message, meta }),
+            Self::CustomMessage(body) => serde_json::to_string(body),
+            Self::Custom(body) => serde_json::to_string(body),
+            Self::Compaction(body) => serde_json::to_string(body),
+            Self::BranchSummary(body) => serde_json::to_string(body),
+            Self::ToolStarted { call_id } => serde_json::to_string(call_id),
+            Self::TurnEnded { how } => serde_json::to_string(how),
+            Self::Unknown { text, .. } => Ok(text.clone()),
+        }
+    }
+
+    /// Never fails: what cannot be read is kept as [`Body::Unknown`].
+    pub(super) fn decode(kind: &str, text: &str) -> Self {
+        let body = match kind {
+            "message" => serde_json::from_str::<StoredMessage>(text).map(|stored| Self::Message {
+                message: stored.message,
+                meta: stored.meta,
+            }),
+            "custom_message" => serde_json::from_str(text).map(Self::CustomMessage),
+            "custom" => serde_json::from_str(text).map(Self::Custom),
+            "compaction" => serde_json::from_str(text).map(Self::Compaction),
+            "branch_summary" => serde_json::from_str(text).map(Self::BranchSummary),
+            "tool_started" => {
+                serde_json::from_str(text).map(|call_id| Self::ToolStarted { call_id })
+            }
+            "turn_ended" => serde_json::from_str(text).map(|how| Self::TurnEnded { how }),
+            _ => Err(serde::de::Error::custom("unknown kind")),
+        };
+        body.unwrap_or_else(|_| Self::Unknown {
+            kind: kind.to_owned(),
+            text: text.to_owned(),
+        })
+    }
+}
+
+#[derive(Serialize)]
+struct Stored<'a> {
+    message: &'a Message,
+    #[serde(skip_serializing_if = "is_plain")]
+    meta: &'a Meta,
+}
+
+fn is_plain(meta: &&Meta) -> bool {
+    **meta == Meta::default()
+}
+
+#[derive(Deserialize)]
+struct StoredMessage {
+    message: Message,
+    #[serde(default)]
+    meta: Meta,
+}
+
+impl EntryId {
+    pub fn parse(text: &str) -> Option<Self> {
+        u32::from_str_radix(text, 16)
+            .ok()
+            .filter(|n| *n > 0)
+            .map(Self)
+    }
+}
+
+impl std::fmt::Display for EntryId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:08x}", self.0)
+    }
+}
+
+impl Serialize for EntryId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for EntryId {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("no entry id"))
+    }
+}

@@ -1,0 +1,399 @@
+//! Reading sessions from JSON lines: our own export, and the session files of the reference.
+
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+use chela_core::SessionKey;
+use chela_model::{Message, Part, StopReason, ToolCall};
+use rusqlite::{OptionalExtension, params};
+use serde_json::{Map, Value, json};
+
+use super::entry::{Body, BranchSummary, Compaction, Custom, CustomMessage, EntryId, Meta};
+use super::jsonl::{TOOL_STARTED, TURN_ENDED};
+use super::stamp::parse_iso;
+use super::store::{NewSession, Session, SessionError, SessionId, Sessions};
+use super::transcript::insert;
+
+/// What came of an import.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Imported {
+    pub session: Session,
+    pub entries: usize,
+    /// Lines that could not be used, with why.
+    pub skipped: Vec<(usize, String)>,
+    /// Its key already had a conversation: this one stands beside it as a past one.
+    pub past: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    #[error("line {line} cannot be read")]
+    Read { line: usize, source: std::io::Error },
+    #[error("there is no session in it: no line is a session header or an entry with an id")]
+    Nothing,
+    #[error("its session key `{key}` is none: {source}")]
+    Key {
+        key: String,
+        source: chela_core::SessionKeyError,
+    },
+    #[error("session {0} is already here; remove it first (`chela sessions rm {0}`)")]
+    Known(String),
+    #[error(transparent)]
+    Session(#[from] SessionError),
+}
+
+impl Sessions {
+    /// Reads one session. Ids are given anew, the tree stays as it is. `key` says where it
+    /// belongs when the lines do not; when neither does, it gets a key of its own.
+    pub fn import_jsonl(
+        &self,
+        lines: impl BufRead,
+        key: Option<SessionKey>,
+    ) -> Result<Imported, ImportError> {
+        let read = Reading::of(lines)?;
+        let key = match (key, read.header.get("key").and_then(Value::as_str)) {
+            (Some(key), _) => key,
+            (None, Some(text)) => SessionKey::parse(text).map_err(|source| ImportError::Key {
+                key: text.to_owned(),
+                source,
+            })?,
+            (None, None) => {
+                let name = read.id().unwrap_or_else(|| self.host().random_hex(8));
+                let text = format!("explicit:import-{}", name.replace(':', "-"));
+                SessionKey::parse(&text).map_err(|source| ImportError::Key { key: text, source })?
+            }
+        };
+        if let Some(id) = read.id()
+            && self.by_id(&id)?.is_some()
+        {
+            return Err(ImportError::Known(id));
+        }
+        let (session, past) = self.store(&read, &key)?;
+        Ok(Imported {
+            session,
+            entries: read.entries.len(),
+            skipped: read.skipped,
+            past,
+        })
+    }
+
+    fn store(&self, read: &Reading, key: &SessionKey) -> Result<(Session, bool), SessionError> {
+        let now = self.now();
+        let texts = read
+            .entries
+            .iter()
+            .map(|entry| entry.body.encode())
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|source| self.unwritable(source))?;
+        self.write(|transaction| {
+            let taken = transaction
+                .query_row(
+                    "SELECT 1 FROM sessions WHERE key = ?1 AND ended IS NULL",
+                    [key.to_string()],
+                    |_| Ok(()),
+                )
+                .optional()?
+                .is_some();
+            let times =
+                |pick: fn(u64, u64) -> u64| read.entries.iter().map(|entry| entry.at).reduce(pick);
+            let started = read.started().or_else(|| times(u64::min)).unwrap_or(now);
+            let updated = times(u64::max).unwrap_or(started);
+            let id = match read.id() {
+                Some(id) => SessionId(id),
+                None => self.new_id(transaction, key)?,
+            };
+            let new = NewSession::plain(key);
+            transaction.execute(
+                "INSERT INTO sessions (id, key, started, updated, interacted, ended, ended_why, \
+                 settings, label, parent, leaf, entries, bytes, compactions) \
+                 VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                params![
+                    id.0,
+                    key.to_string(),
+                    started,
+                    updated,
+                    taken.then_some(updated),
+                    taken.then_some("imported"),
+                    new.settings.text(),
+                    read.header.get("label").and_then(Value::as_str),
+                    read.header.get("parentSession").and_then(Value::as_str),
+                    read.leaf(),
+                    read.entries.len(),
+                    texts.iter().map(String::len).sum::<usize>(),
+                    read.entries
+                        .iter()
+                        .filter(|entry| matches!(entry.body, Body::Compaction(_)))
+                        .count(),
+                ],
+            )?;
+            let row = transaction.last_insert_rowid();
+            for (number, (entry, text)) in (1_u32..).zip(read.entries.iter().zip(&texts)) {
+                let kind = entry.body.kind();
+                insert(
+                    transaction,
+                    row,
+                    (number, entry.parent, entry.at, kind, text),
+                )?;
+            }
+            let session = Session {
+                id,
+                key: key.clone(),
+                started,
+                fresh: read.entries.is_empty(),
+                replaced: None,
+                row,
+            };
+            Ok((session, taken))
+        })
+    }
+}
+
+/// Lines as they are read. Entries are numbered from 1 in the order they come.
+#[derive(Default)]
+struct Reading {
+    header: Map<String, Value>,
+    entries: Vec<ReadEntry>,
+    /// What the lines call an entry, and its number here.
+    numbers: BTreeMap<String, u32>,
+    skipped: Vec<(usize, String)>,
+}
+
+struct ReadEntry {
+    parent: u32,
+    at: u64,
+    body: Body,
+}
+
+impl Reading {
+    fn of(lines: impl BufRead) -> Result<Self, ImportError> {
+        let mut reading = Self::default();
+        for (number, line) in (1..).zip(lines.lines()) {
+            let line = line.map_err(|source| ImportError::Read {
+                line: number,
+                source,
+            })?;
+            if line.trim().is_empty() {
+                continue;
+            }
+            let taken = match serde_json::from_str(&line) {
+                Ok(Value::Object(fields)) => reading.line(fields),
+                Ok(_) => Err("it is no object".to_owned()),
+                Err(error) => Err(error.to_string()),
+            };
+            if let Err(why) = taken {
+                reading.skipped.push((number, why));
+            }
+        }
+        if reading.header.is_empty() && reading.entries.is_empty() {
+            return Err(ImportError::Nothing);
+        }
+        Ok(reading)
+    }
+
+    fn line(&mut self, fields: Map<String, Value>) -> Result<(), String> {
+        let text = |name: &str| fields.get(name).and_then(Value::as_str);
+        let kind = text("type").ok_or("it has no `type`")?;
+        if kind == "session" {
+            self.header = fields;
+            return Ok(());
+        }
+        // Before the tree form, each line followed the one before.
+        let parent = match fields.get("parentId") {
+            None => self.entries.len() as u32,
+            Some(Value::String(id)) => *self
+                .numbers
+                .get(id)
+                .ok_or_else(|| format!("its parent {id} is not there"))?,
+            Some(_) => 0,
+        };
+        let at = fields
+            .get("timestamp")
+            .and_then(moment)
+            .or_else(|| fields.get("message")?.get("timestamp").and_then(moment))
+            .unwrap_or(0);
+        let body = self.body(kind, &fields)?;
+        self.entries.push(ReadEntry { parent, at, body });
+        if let Some(id) = text("id") {
+            self.numbers
+                .insert(id.to_owned(), self.entries.len() as u32);
+        }
+        Ok(())
+    }
+
+    fn body(&self, kind: &str, fields: &Map<String, Value>) -> Result<Body, String> {
+        let text = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
+        let entry = |name: &str| {
+            let number = self.numbers.get(fields.get(name)?.as_str()?)?;
+            Some(EntryId(*number))
+        };
+        Ok(match kind {
+            "message" => message(fields)?,
+            "custom_message" => Body::CustomMessage(CustomMessage {
+                custom_type: text("customType").unwrap_or_default(),
+                content: parts(fields.get("content").unwrap_or(&Value::Null)),
+                display: fields.get("display").and_then(Value::as_bool) == Some(true),
+                details: fields.get("details").cloned().unwrap_or_default(),
+            }),
+            "custom" => custom(fields),
+            "compaction" => Body::Compaction(Compaction {
+                summary: text("summary").unwrap_or_default(),
+                // One that is not there keeps nothing, as number 0 is no entry.
+                first_kept: entry("firstKeptEntryId").unwrap_or(EntryId(u32::MAX)),
+                tokens_before: fields
+                    .get("tokensBefore")
+                    .and_then(Value::as_u64)
+                    .unwrap_or(0),
+                details: fields.get("details").cloned().unwrap_or_default(),
+            }),
+            "branch_summary" => Body::BranchSummary(BranchSummary {
+                summary: text("summary").unwrap_or_default(),
+                from: entry("fromId"),
+            }),
+            other => Body::Unknown {
+                kind: other.to_owned(),
+                text: unknown(fields),
+            },
+        })
+    }
+
+    fn id(&self) -> Option<String> {
+        let id = self.header.get("id")?.as_str()?.trim();
+        (!id.is_empty()).then(|| id.to_owned())
+    }
+
+    fn started(&self) -> Option<u64> {
+        moment(self.header.get("timestamp")?)
+    }
+
+    /// Where the conversation stands: where the header says, else at the last line.
+    fn leaf(&self) -> u32 {
+        self.header
+            .get("leaf")
+            .and_then(Value::as_str)
+            .and_then(|id| self.numbers.get(id))
+            .copied()
+            .unwrap_or(self.entries.len() as u32)
+    }
+}
+
+/// ISO 8601, or milliseconds since 1970.
+fn moment(value: &Value) -> Option<u64> {
+    value.as_str().map_or_else(|| value.as_u64(), parse_iso)
+}
+
+fn custom(fields: &Map<String, Value>) -> Body {
+    let custom_type = fields
+        .get("customType")
+        .and_then(Value::as_str)
+        .unwrap_or("");
+    let data = fields.get("data").cloned().unwrap_or_default();
+    let word = |name: &str| data.get(name).and_then(Value::as_str).map(str::to_owned);
+    match (custom_type, word("callId"), word("how")) {
+        (TOOL_STARTED, Some(call_id), _) => Body::ToolStarted { call_id },
+        (TURN_ENDED, _, Some(how)) => Body::TurnEnded { how },
+        _ => Body::Custom(Custom {
+            custom_type: custom_type.to_owned(),
+            data,
+        }),
+    }
+}
+
+/// The fields of a kind we do not know, without those every entry has.
+fn unknown(fields: &Map<String, Value>) -> String {
+    let own = ["type", "id", "parentId", "timestamp"];
+    let rest: Map<String, Value> = fields
+        .iter()
+        .filter(|(name, _)| !own.contains(&name.as_str()))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    Value::Object(rest).to_string()
+}
+
+fn message(fields: &Map<String, Value>) -> Result<Body, String> {
+    let written = fields.get("message").ok_or("it has no `message`")?;
+    if let Ok(message) = serde_json::from_value::<Message>(written.clone()) {
+        let meta = fields.get("meta").cloned().unwrap_or_else(|| json!({}));
+        let meta = serde_json::from_value(meta).unwrap_or_default();
+        return Ok(Body::Message { message, meta });
+    }
+    foreign_message(written)
+}
+
+/// A message in the reference's own spelling.
+fn foreign_message(written: &Value) -> Result<Body, String> {
+    let text = |name: &str| written.get(name).and_then(Value::as_str).map(str::to_owned);
+    let content = parts(written.get("content").unwrap_or(&Value::Null));
+    let role = text("role").ok_or("its message has no `role`")?;
+    let mut meta = Meta::default();
+    let message = match role.as_str() {
+        "user" => Message::User { content },
+        "assistant" => {
+            let stop = text("stopReason").unwrap_or_default();
+            meta.cut = matches!(stop.as_str(), "error" | "aborted");
+            meta.stop = match stop.as_str() {
+                "stop" => Some(StopReason::End),
+                "toolUse" => Some(StopReason::Tools),
+                "length" => Some(StopReason::Length),
+                _ => None,
+            };
+            let model = match (text("provider"), text("model")) {
+                (Some(provider), Some(model)) => Some(format!("{provider}/{model}")),
+                (_, model) => model,
+            };
+            Message::Assistant { content, model }
+        }
+        "toolResult" => {
+            meta.details = written.get("details").cloned().unwrap_or_default();
+            Message::ToolResult {
+                call_id: text("toolCallId").ok_or("its result names no call")?,
+                tool: text("toolName").unwrap_or_default(),
+                content,
+                is_error: written.get("isError").and_then(Value::as_bool) == Some(true),
+            }
+        }
+        other => return Err(format!("its role `{other}` is unknown")),
+    };
+    Ok(Body::Message { message, meta })
+}
+
+fn parts(content: &Value) -> Vec<Part> {
+    match content {
+        Value::String(text) => vec![Part::text(text)],
+        Value::Array(items) => items.iter().filter_map(part).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn part(item: &Value) -> Option<Part> {
+    if let Ok(part) = serde_json::from_value::<Part>(item.clone()) {
+        return Some(part);
+    }
+    let text = |name: &str| item.get(name).and_then(Value::as_str).map(str::to_owned);
+    Some(match text("type")?.as_str() {
+        "thinking" => Part::Reasoning {
+            text: text("thinking").unwrap_or_default(),
+            signature: text("thinkingSignature"),
+            redacted: item.get("redacted").and_then(Value::as_bool) == Some(true),
+        },
+        "image" => Part::Image {
+            mime: text("mimeType")?,
+            data: text("data")?,
+        },
+        "toolCall" => {
+            let arguments = item.get("arguments").or_else(|| item.get("input"));
+            let object = arguments.and_then(Value::as_object).cloned();
+            Part::ToolCall(ToolCall {
+                id: text("id")?,
+                name: text("name")?,
+                malformed: object
+                    .is_none()
+                    .then(|| arguments.map(Value::to_string).unwrap_or_default()),
+                arguments: object.unwrap_or_default(),
+            })
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,384 @@
+//! What is kept about a session besides its transcript.
+
+use chela_config::model::{ElevatedLevel, ReasoningVisibility, ThinkingLevel, VerboseLevel};
+use chela_core::SessionKey;
+use chela_model::ToolSchema;
+use rusqlite::{Row, params};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::store::{Session, SessionError, SessionId, Sessions};
+
+/// A session as lists and commands see it. Times are milliseconds since 1970.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionInfo {
+    pub session_id: SessionId,
+    pub key: SessionKey,
+    #[serde(rename = "sessionStartedAt")]
+    pub started: u64,
+    #[serde(rename = "updatedAt")]
+    pub updated: u64,
+    /// When a person last wrote.
+    #[serde(rename = "lastInteractionAt")]
+    pub interacted: u64,
+    #[serde(rename = "endedAt", skip_serializing_if = "Option::is_none")]
+    pub ended: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_why: Option<String>,
+    #[serde(rename = "archivedAt", skip_serializing_if = "Option::is_none")]
+    pub archived: Option<u64>,
+    pub pinned: bool,
+    /// The session it was forked from.
+    #[serde(rename = "parentSession", skip_serializing_if = "Option::is_none")]
+    pub parent: Option<SessionId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub display_name: Option<String>,
+    #[serde(flatten)]
+    pub settings: Settings,
+    #[serde(flatten)]
+    pub totals: Totals,
+    pub entries: u64,
+    /// Size of the transcript.
+    pub bytes: u64,
+    /// Grows with every change.
+    pub state_version: u64,
+}
+
+/// What was chosen for one session, over the config.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Settings {
+    /// `provider/model`.
+    #[serde(rename = "modelOverride", skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(
+        rename = "modelOverrideSource",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub model_source: Option<ModelSource>,
+    #[serde(
+        rename = "authProfileOverride",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub auth_profile: Option<String>,
+    #[serde(rename = "thinkingLevel", skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<ThinkingLevel>,
+    #[serde(rename = "verboseLevel", skip_serializing_if = "Option::is_none")]
+    pub verbose: Option<VerboseLevel>,
+    #[serde(rename = "reasoningLevel", skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<ReasoningVisibility>,
+    #[serde(rename = "elevatedLevel", skip_serializing_if = "Option::is_none")]
+    pub elevated: Option<ElevatedLevel>,
+    /// Whether replies end with what they cost: `off`, `tokens`, `full`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_usage: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub send_policy: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+}
+
+/// Who chose the model of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ModelSource {
+    User,
+    /// A fallback that stuck; forgotten when the session starts anew.
+    Auto,
+}
+
+/// Sums over a session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Totals {
+    #[serde(rename = "inputTokens")]
+    pub input: u64,
+    #[serde(rename = "outputTokens")]
+    pub output: u64,
+    #[serde(rename = "cacheReadTokens")]
+    pub cache_read: u64,
+    #[serde(rename = "cacheWriteTokens")]
+    pub cache_write: u64,
+    /// Tokens of the newest request.
+    #[serde(rename = "contextTokens")]
+    pub context: u64,
+    #[serde(rename = "compactionCount")]
+    pub compactions: u64,
+    #[serde(rename = "memoryFlushAt", skip_serializing_if = "Option::is_none")]
+    pub flushed_at: Option<u64>,
+    #[serde(
+        rename = "memoryFlushCompactionCount",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub flushed_compaction: Option<u64>,
+}
+
+/// One thing that is changed about a session; `None` gives it back to the config.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Override {
+    Model(Option<(String, ModelSource)>),
+    AuthProfile(Option<String>),
+    Thinking(Option<ThinkingLevel>),
+    Verbose(Option<VerboseLevel>),
+    Reasoning(Option<ReasoningVisibility>),
+    Elevated(Option<ElevatedLevel>),
+    ResponseUsage(Option<String>),
+    SendPolicy(Option<String>),
+    Subject(Option<String>),
+    Label(Option<String>),
+    DisplayName(Option<String>),
+    /// A pinned session is never cleaned up.
+    Pinned(bool),
+    /// Memory was flushed now, before this compaction.
+    Flushed {
+        compaction: u64,
+    },
+}
+
+/// The part of every request that must not move while a session lasts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Frozen {
+    /// The stable zone of the system prompt.
+    pub stable: String,
+    /// In the order they are sent.
+    pub tools: Vec<FrozenTool>,
+    /// `provider/model` it was made for.
+    pub model: String,
+    /// Milliseconds since 1970.
+    pub made_at: u64,
+}
+
+/// A tool as it was offered first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FrozenTool {
+    pub name: String,
+    pub description: String,
+    pub parameters: Value,
+}
+
+impl From<ToolSchema> for FrozenTool {
+    fn from(tool: ToolSchema) -> Self {
+        Self {
+            name: tool.name,
+            description: tool.description,
+            parameters: tool.parameters,
+        }
+    }
+}
+
+impl From<FrozenTool> for ToolSchema {
+    fn from(tool: FrozenTool) -> Self {
+        Self {
+            name: tool.name,
+            description: tool.description,
+            parameters: tool.parameters,
+        }
+    }
+}
+
+pub(super) const INFO_COLUMNS: &str = "id, key, started, updated, interacted, ended, ended_why, \
+     archived, pinned, parent, label, display_name, settings, input, output, cache_read, \
+     cache_write, context, compactions, flushed_at, flushed_compaction, entries, bytes, version, \
+     row";
+
+impl SessionInfo {
+    pub(super) fn of_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let key: String = row.get(1)?;
+        let settings: String = row.get(12)?;
+        Ok(Self {
+            session_id: SessionId(row.get(0)?),
+            key: stored_key(&key),
+            started: row.get(2)?,
+            updated: row.get(3)?,
+            interacted: row.get(4)?,
+            ended: row.get(5)?,
+            ended_why: row.get(6)?,
+            archived: row.get(7)?,
+            pinned: row.get(8)?,
+            parent: row.get::<_, Option<String>>(9)?.map(SessionId),
+            label: row.get(10)?,
+            display_name: row.get(11)?,
+            settings: serde_json::from_str(&settings).unwrap_or_default(),
+            totals: Totals {
+                input: row.get(13)?,
+                output: row.get(14)?,
+                cache_read: row.get(15)?,
+                cache_write: row.get(16)?,
+                context: row.get(17)?,
+                compactions: row.get(18)?,
+                flushed_at: row.get(19)?,
+                flushed_compaction: row.get(20)?,
+            },
+            entries: row.get(21)?,
+            bytes: row.get(22)?,
+            state_version: row.get(23)?,
+        })
+    }
+
+    /// What a person calls it.
+    pub fn name(&self) -> Option<&str> {
+        self.label.as_deref().or(self.display_name.as_deref())
+    }
+}
+
+/// Keys are checked when they are stored; one that another program wrote is kept as it is.
+pub(super) fn stored_key(text: &str) -> SessionKey {
+    SessionKey::parse(text).unwrap_or_else(|_| SessionKey {
+        agent: None,
+        form: chela_core::SessionForm::Other {
+            rest: text.to_owned(),
+        },
+        thread: None,
+    })
+}
+
+impl Sessions {
+    pub fn info(&self, session: &Session) -> Result<SessionInfo, SessionError> {
+        self.read(|connection| {
+            connection
+                .prepare_cached(&format!(
+                    "SELECT {INFO_COLUMNS} FROM sessions WHERE row = ?1"
+                ))?
+                .query_row([session.row], SessionInfo::of_row)
+        })
+    }
+
+    /// Changes one thing about a session.
+    pub fn set(&self, session: &Session, change: Override) -> Result<(), SessionError> {
+        let now = self.now();
+        self.write(|transaction| {
+            let column = match &change {
+                Override::Label(label) => Some(("label", label.clone())),
+                Override::DisplayName(name) => Some(("display_name", name.clone())),
+                _ => None,
+            };
+            if let Some((column, value)) = column {
+                transaction.execute(
+                    &format!(
+                        "UPDATE sessions SET {column} = ?2, version = version + 1 WHERE row = ?1"
+                    ),
+                    params![session.row, value],
+                )?;
+                return Ok(());
+            }
+            match change {
+                Override::Pinned(pinned) => transaction.execute(
+                    "UPDATE sessions SET pinned = ?2, version = version + 1 WHERE row = ?1",
+                    params![session.row, pinned],
+                )?,
+                Override::Flushed { compaction } => transaction.execute(
+                    "UPDATE sessions SET flushed_at = ?2, flushed_compaction = ?3, \
+                     version = version + 1 WHERE row = ?1",
+                    params![session.row, now, compaction],
+                )?,
+                other => {
+                    let text: String = transaction.query_row(
+                        "SELECT settings FROM sessions WHERE row = ?1",
+                        [session.row],
+                        |row| row.get(0),
+                    )?;
+                    let mut settings: Settings = serde_json::from_str(&text).unwrap_or_default();
+                    settings.apply(other);
+                    transaction.execute(
+                        "UPDATE sessions SET settings = ?2, version = version + 1 WHERE row = ?1",
+                        params![session.row, settings.text()],
+                    )?
+                }
+            };
+            Ok(())
+        })
+    }
+
+    /// The part of the requests that was fixed when the session began, once it has been.
+    pub fn frozen(&self, session: &Session) -> Result<Option<Frozen>, SessionError> {
+        use rusqlite::OptionalExtension;
+        let text: Option<String> = self.read(|connection| {
+            connection
+                .prepare_cached("SELECT body FROM frozen WHERE row = ?1")?
+                .query_row([session.row], |row| row.get(0))
+                .optional()
+        })?;
+        Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+    }
+
+    /// Fixes it, or replaces it: after a change of model or tools that was asked for.
+    pub fn freeze(&self, session: &Session, frozen: &Frozen) -> Result<(), SessionError> {
+        let text = serde_json::to_string(frozen).map_err(|source| self.unwritable(source))?;
+        self.write(|transaction| {
+            transaction
+                .prepare_cached("INSERT OR REPLACE INTO frozen (row, body) VALUES (?1, ?2)")?
+                .execute(params![session.row, text])
+                .map(drop)
+        })
+    }
+
+    /// Adds what a call cost. `context`: the tokens of the request it was.
+    pub fn add_usage(
+        &self,
+        session: &Session,
+        usage: chela_model::Usage,
+        context: u64,
+    ) -> Result<(), SessionError> {
+        self.write(|transaction| {
+            transaction
+                .prepare_cached(
+                    "UPDATE sessions SET input = input + ?2, output = output + ?3, \
+                     cache_read = cache_read + ?4, cache_write = cache_write + ?5, context = ?6, \
+                     version = version + 1 WHERE row = ?1",
+                )?
+                .execute(params![
+                    session.row,
+                    usage.input,
+                    usage.output,
+                    usage.cache_read,
+                    usage.cache_write,
+                    context
+                ])
+                .map(drop)
+        })
+    }
+}
+
+impl Settings {
+    fn apply(&mut self, change: Override) {
+        match change {
+            Override::Model(choice) => {
+                let (model, source) = choice.unzip();
+                self.model = model;
+                self.model_source = source;
+            }
+            Override::AuthProfile(profile) => self.auth_profile = profile,
+            Override::Thinking(level) => self.thinking = level,
+            Override::Verbose(level) => self.verbose = level,
+            Override::Reasoning(level) => self.reasoning = level,
+            Override::Elevated(level) => self.elevated = level,
+            Override::ResponseUsage(usage) => self.response_usage = usage,
+            Override::SendPolicy(policy) => self.send_policy = policy,
+            Override::Subject(subject) => self.subject = subject,
+            // Columns of their own.
+            Override::Label(_)
+            | Override::DisplayName(_)
+            | Override::Pinned(_)
+            | Override::Flushed { .. } => {}
+        }
+    }
+
+    /// What goes on when a session starts anew: what the person chose, not what stuck by itself.
+    pub(super) fn carried(mut self) -> Self {
+        if self.model_source == Some(ModelSource::Auto) {
+            self.model = None;
+            self.model_source = None;
+            self.auth_profile = None;
+        }
+        self.elevated = None;
+        self
+    }
+
+    pub(super) fn text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_else(|_| "{}".to_owned())
+    }
+}

@@ -97,7 +97,7 @@ pub const MIGRATIONS: &[Migration] = &[
     },
     Migration {
         id: "memory-root",
-        does: "`memory.search` is `agents.defaults.memorySearch`; `memory.search` of an agent is its `memorySearch`",
+        does: "`memory.search` is `agents.defaults.memorySearch`; `memory.search` of an agent is its `memorySearch`; `memory.query` is the `query` in it",
         run: memory::roots,
     },
     Migration {

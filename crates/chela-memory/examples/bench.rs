@@ -73,6 +73,8 @@ fn main() {
 fn set(weights: &mut Weights, key: &str, value: f32) {
     match key {
         "k1" => weights.k1 = value,
+        "k1long" => weights.k1_long = value,
+        "blong" => weights.b_long = value,
         "b" => weights.b = value,
         "prose" => weights.vector_prose = value,
         "names" => weights.vector_names = value,
@@ -85,6 +87,10 @@ fn set(weights: &mut Weights, key: &str, value: f32) {
         "coverage" => weights.coverage = value,
         "pairs" => weights.pairs = value,
         "soft" => weights.soft = value,
+        "close" => weights.close = value,
+        "title" => weights.title = value,
+        "aw" => weights.agreed_words = value,
+        "am" => weights.agreed_meaning = value,
         "common" => weights.common_name = value,
         other => eprintln!("no weight {other}"),
     }

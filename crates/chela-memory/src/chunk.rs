@@ -11,6 +11,8 @@ mod fixed;
 use chela_core::tokens;
 
 use crate::day::Day;
+use crate::front;
+use crate::importance::Importance;
 
 /// One unit of a note.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +30,7 @@ pub struct Chunk {
     /// Where the text starts without list mark and speaker: `- Ann: hello` says `hello`.
     pub body_at: u32,
     pub speaker: Option<Speaker>,
+    pub importance: Importance,
 }
 
 impl Chunk {
@@ -65,18 +68,30 @@ impl Cut {
     /// A name for the index: chunks made another way are made again.
     pub fn identity(self) -> String {
         match self {
-            Self::Units { tokens } => format!("units-1/{tokens}"),
-            Self::Fixed { tokens, overlap } => format!("fixed-1/{tokens}/{overlap}"),
+            Self::Units { tokens } => format!("units-2/{tokens}"),
+            Self::Fixed { tokens, overlap } => format!("fixed-2/{tokens}/{overlap}"),
         }
     }
 
     /// Cuts a Markdown file. `path` may carry a date.
     pub fn markdown(self, path: &str, text: &str) -> Vec<Chunk> {
         let named = Day::find(path.rsplit('/').next().unwrap_or(path));
-        match self {
+        let mut chunks = match self {
             Self::Units { tokens } => blocks::cut(text, tokens.max(16), named),
             Self::Fixed { tokens, overlap } => fixed::cut(text, tokens.max(16), overlap, named),
-        }
+        };
+        let whole = front::read(text).importance.unwrap_or_default();
+        let mut next = None;
+        chunks.retain_mut(|chunk| {
+            if let Some(alone) = Importance::alone(&chunk.text) {
+                next = Some(alone);
+                return false;
+            }
+            let said = Importance::in_entry(&chunk.text).or(next.take());
+            chunk.importance = said.unwrap_or(whole);
+            true
+        });
+        chunks
     }
 }
 

@@ -6,10 +6,10 @@
 
 use std::collections::HashMap;
 
+use chela_core::Audience;
 use rusqlite::Connection;
 
 use crate::search::{Explain, Ranked, SearchRequest};
-use crate::settings::Duplicates;
 use crate::snapshot::Snapshot;
 
 const VECTOR_WEIGHT: f32 = 0.7;
@@ -45,7 +45,16 @@ pub fn rank(
             found.entry(slot).or_default().cosine = cosines[slot];
         }
     }
-    for (chunk, rank) in words(connection, request.question, candidates)? {
+    // FTS5 does not know who may see what: where that matters, nothing is cut off before.
+    let limit = match request.audience {
+        Audience::Private => candidates,
+        Audience::Shared => snapshot.slots(),
+    };
+    let reachable = words(connection, request.question, limit)?
+        .into_iter()
+        .filter(|(chunk, _)| slots.contains_key(chunk))
+        .take(candidates);
+    for (chunk, rank) in reachable {
         if let Some(slot) = slots.get(&chunk) {
             let rank = (-rank).max(0.0) as f32;
             let explain = found.entry(*slot).or_default();
@@ -76,7 +85,6 @@ pub fn rank(
     for (rank, one) in (1..).zip(&mut ranked) {
         one.explain.first_rank = rank;
     }
-    debug_assert!(!matches!(settings.duplicates, Duplicates::Mmr { lambda } if lambda.is_nan()));
     Ok(ranked)
 }
 
@@ -104,3 +112,6 @@ fn words(
         })?
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

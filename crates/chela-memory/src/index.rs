@@ -324,6 +324,7 @@ impl<'a> Work<'a> {
                 hash,
                 cut,
                 units,
+                audience: source::audience_of(file, &text),
                 now,
             });
             if chunks >= BATCH_CHUNKS || bytes >= BATCH_BYTES {

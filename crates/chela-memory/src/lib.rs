@@ -15,6 +15,8 @@ pub mod chunk;
 pub mod day;
 pub mod embed;
 pub mod forget;
+pub mod front;
+pub mod importance;
 pub mod index;
 pub mod lint;
 pub mod note;

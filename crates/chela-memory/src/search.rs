@@ -5,9 +5,12 @@
 //! kinds are scaled per question before they are added: no constant fits all questions.
 
 mod closer;
+mod copies;
 mod excerpt;
+mod feedback;
 mod fetch;
 mod keyword;
+mod meaning;
 mod rank;
 mod weights;
 
@@ -16,12 +19,11 @@ use rusqlite::Connection;
 
 use crate::compat;
 use crate::day::Day;
-use crate::embed::{EmbedError, EmbedRole, EmbedText, Embedder};
+use crate::embed::{EmbedError, Embedder};
 use crate::query::{Query, QueryKind};
 use crate::settings::{Duplicates, QueryMode, QuerySettings};
 use crate::snapshot::Snapshot;
 use crate::store::{Store, StoreError};
-use crate::vector::Quantised;
 use crate::words::Terms;
 
 pub use excerpt::{Budget, Excerpt, excerpts};
@@ -117,12 +119,18 @@ pub struct Explain {
     pub section: f32,
     pub recency: f32,
     pub role: f32,
+    pub importance: f32,
     pub date: f32,
     /// From the closer look: words in common, pairs of words in a row, soft matches.
     pub coverage: f32,
     pub pairs: f32,
     pub soft: f32,
     pub phrase: f32,
+    /// Words of the question near each other, and in the title.
+    pub close: f32,
+    pub title: f32,
+    /// What agreeing with the other good candidates added.
+    pub agreed: f32,
     /// Rank before the closer look, from 1.
     pub first_rank: usize,
 }
@@ -175,7 +183,7 @@ impl Searcher {
             .embedder
             .map(|embedder| embedder.id().to_string())
             .unwrap_or_default();
-        let snapshot = Snapshot::load(connection, &model, self.snapshot.take())?;
+        let snapshot = Snapshot::load(connection, &model, request.audience, self.snapshot.take())?;
         Ok(self.snapshot.insert(snapshot))
     }
 
@@ -202,17 +210,19 @@ impl Searcher {
             &mut scratch.keyword,
             &mut scratch.section,
         );
-        let (query_vector, vectors) = embed_query(request, snapshot, &query, &counts, terms);
-        cosines(snapshot, query_vector.as_ref(), &mut scratch.cosine);
+        let meant = meaning::of(&query, &counts, snapshot, weights, terms);
+        let (query_vector, vectors) = meaning::embed(request, snapshot, &meant);
+        meaning::cosines(snapshot, query_vector.as_ref(), &mut scratch.cosine);
         let legs = Legs::measure(scratch, snapshot);
-        let share = vector_share(
+        let share = meaning::share(
             request.settings,
             weights,
             query.kind,
             query_vector.is_some(),
         );
         let mut ranked = legs.rank(scratch, snapshot, &query, request, share);
-        closer::look(connection, snapshot, &query, request, &mut ranked, terms)?;
+        let question = closer::Question::new(snapshot.live, &query, &counts, &meant, terms);
+        closer::look(connection, snapshot, question, request, &mut ranked, terms)?;
         ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.slot.cmp(&b.slot)));
         let confidence = confidence(&ranked);
         let mut hits = fetch::hits(connection, &ranked, request)?;
@@ -242,15 +252,8 @@ impl Searcher {
             return Ok(nothing(QueryKind::Prose));
         };
         let query = Query::read(request.question, request.today, terms);
-        let vector = request.embedder.map(|embedder| {
-            let text = EmbedText {
-                text: request.question,
-                context: "",
-            };
-            embedder.embed(&[text], EmbedRole::Query)
-        });
-        let (vector, state) = vector_state(vector, snapshot);
-        cosines(snapshot, vector.as_ref(), &mut scratch.cosine);
+        let (vector, state) = meaning::embed(request, snapshot, request.question);
+        meaning::cosines(snapshot, vector.as_ref(), &mut scratch.cosine);
         let ranked = compat::rank(
             connection,
             snapshot,
@@ -295,89 +298,6 @@ pub(crate) struct Ranked {
     pub explain: Explain,
 }
 
-fn embed_query(
-    request: &SearchRequest<'_>,
-    snapshot: &Snapshot,
-    query: &Query,
-    counts: &keyword::Counts,
-    terms: &mut Terms,
-) -> (Option<Quantised>, VectorState) {
-    let Some(embedder) = request
-        .embedder
-        .filter(|_| request.settings.mode != QueryMode::Keyword)
-    else {
-        return (None, VectorState::Off);
-    };
-    let everywhere = request.weights.common_name * snapshot.live as f32;
-    let text = query.meaning(|word| {
-        let stems = terms.of(word);
-        !stems.is_empty()
-            && stems
-                .iter()
-                .all(|stem| counts.of(stem).is_some_and(|df| df as f32 > everywhere))
-    });
-    let vector = embedder.embed(
-        &[EmbedText {
-            text: &text,
-            context: "",
-        }],
-        EmbedRole::Query,
-    );
-    vector_state(Some(vector), snapshot)
-}
-
-fn vector_state(
-    vector: Option<Result<Vec<Vec<f32>>, EmbedError>>,
-    snapshot: &Snapshot,
-) -> (Option<Quantised>, VectorState) {
-    let model = snapshot.model.clone();
-    match vector {
-        None => (None, VectorState::Off),
-        Some(Err(problem)) => (None, VectorState::Failed { problem }),
-        Some(Ok(vectors)) => {
-            let vector = vectors
-                .first()
-                .map(|vector| Quantised::of(vector))
-                .filter(|v| v.scale > 0.0);
-            let state = match snapshot.has_vectors() {
-                true => VectorState::Used { model },
-                false => VectorState::Partial { model },
-            };
-            (vector, state)
-        }
-    }
-}
-
-fn cosines(snapshot: &Snapshot, query: Option<&Quantised>, out: &mut Vec<f32>) {
-    out.clear();
-    out.resize(snapshot.slots(), 0.0);
-    let Some(query) = query else { return };
-    for part in &snapshot.parts {
-        if let Some(matrix) = &part.matrix {
-            matrix.cosines(
-                query,
-                &mut out[part.base..part.base + part.segment.docs.len()],
-            );
-        }
-    }
-}
-
-fn vector_share(settings: &QuerySettings, weights: &Weights, kind: QueryKind, has: bool) -> f32 {
-    match (settings.mode, has) {
-        (QueryMode::Vector, true) => 1.0,
-        (_, false) => 0.0,
-        _ => match (settings.vector_weight, settings.text_weight) {
-            (Some(vector), Some(text)) if vector + text > 0.0 => vector / (vector + text),
-            (Some(vector), None) => vector.clamp(0.0, 1.0),
-            _ => match kind {
-                QueryKind::Prose => weights.vector_prose,
-                QueryKind::Names => weights.vector_names,
-                QueryKind::Code => weights.vector_code,
-            },
-        },
-    }
-}
-
 fn confidence(ranked: &[Ranked]) -> Confidence {
     match ranked.first() {
         None => Confidence::None,
@@ -398,8 +318,8 @@ fn finish(hits: &mut Vec<Hit>, settings: &QuerySettings, terms: &mut Terms) {
     hits.retain(|hit| hit.explain.bm25 > 0.0 || hit.explain.cosine > UNLIKE);
     match settings.duplicates {
         Duplicates::Keep => {}
-        Duplicates::Drop { above } => closer::drop_copies(hits, above, terms),
-        Duplicates::Mmr { lambda } => closer::diversify(hits, lambda, terms),
+        Duplicates::Drop { above } => copies::drop_copies(hits, above, terms),
+        Duplicates::Mmr { lambda } => copies::diversify(hits, lambda, terms),
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::day::Day;
+use crate::importance::Importance;
 
 const MAGIC: &[u8; 8] = b"CHSEG001";
 const NO_DATE: i32 = i32::MIN;
@@ -21,6 +22,7 @@ pub struct DocFacts {
     pub section: u32,
     pub date: Option<Day>,
     pub flags: Flags,
+    pub importance: Importance,
 }
 
 /// Small facts that change a rank.
@@ -62,6 +64,13 @@ impl Segment {
         self.find(term.as_bytes())
             .ok()
             .map(|at| self.postings_at(at))
+    }
+
+    /// How many bytes the postings of a term take: about as many as chunks have it.
+    pub fn postings_size(&self, term: &str) -> usize {
+        self.find(term.as_bytes()).map_or(0, |at| {
+            (self.posting_starts[at + 1] - self.posting_starts[at]) as usize
+        })
     }
 
     /// The terms that start like this, at most `limit`.
@@ -126,7 +135,7 @@ impl Segment {
             out.extend_from_slice(&doc.section.to_le_bytes());
             out.extend_from_slice(&doc.date.map_or(NO_DATE, |day| day.0).to_le_bytes());
             out.extend_from_slice(&length.to_le_bytes());
-            out.extend_from_slice(&u32::from(doc.flags.0).to_le_bytes());
+            out.extend_from_slice(&[doc.flags.0, doc.importance.percent(), 0, 0]);
         }
         for start in self.term_starts.iter().chain(&self.posting_starts) {
             out.extend_from_slice(&start.to_le_bytes());
@@ -149,14 +158,15 @@ impl Segment {
             let section = u32::from_le_bytes(*take(&mut rest)?);
             let date = i32::from_le_bytes(*take(&mut rest)?);
             let length = u32::from_le_bytes(*take(&mut rest)?);
-            let flags = u32::from_le_bytes(*take(&mut rest)?);
+            let [flags, importance, _, _] = *take(&mut rest)?;
             this.push_doc(
                 DocFacts {
                     chunk,
                     file,
                     section,
                     date: (date != NO_DATE).then_some(Day(date)),
-                    flags: Flags(flags as u8),
+                    flags: Flags(flags),
+                    importance: Importance::from_percent(importance),
                 },
                 length,
             );
@@ -361,6 +371,7 @@ mod tests {
             section: 0,
             date: None,
             flags: Flags::default(),
+            importance: super::Importance::default(),
         }
     }
 

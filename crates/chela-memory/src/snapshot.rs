@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use chela_core::Audience;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::segment::Segment;
+use crate::segment::{DocFacts, Flags, Segment};
 use crate::vector::Matrix;
 
 /// A consistent view of the index.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Snapshot {
     pub generation: i64,
     pub parts: Vec<Part>,
@@ -20,6 +21,8 @@ pub struct Snapshot {
     pub sections: usize,
     /// The model the vectors are of.
     pub model: String,
+    /// For whom: what others may not be shown counts as gone.
+    pub audience: Audience,
 }
 
 /// One segment, its vectors and what of it is current.
@@ -37,11 +40,16 @@ pub struct Part {
 
 impl Snapshot {
     /// The current view, reusing what `old` has read. Call within a read transaction.
-    pub fn load(connection: &Connection, model: &str, old: Option<Self>) -> rusqlite::Result<Self> {
+    pub fn load(
+        connection: &Connection,
+        model: &str,
+        audience: Audience,
+        old: Option<Self>,
+    ) -> rusqlite::Result<Self> {
         let generation = generation(connection)?;
         let mut kept: HashMap<i64, (Arc<Segment>, Option<Arc<Matrix>>)> = HashMap::new();
         if let Some(old) = old {
-            if old.generation == generation && old.model == model {
+            if old.generation == generation && old.model == model && old.audience == audience {
                 return Ok(old);
             }
             let same = old.model == model;
@@ -59,8 +67,12 @@ impl Snapshot {
             .collect::<rusqlite::Result<_>>()?;
         let mut this = Self {
             generation,
+            parts: Vec::new(),
+            live: 0,
+            live_terms: 0,
+            sections: 0,
             model: model.to_owned(),
-            ..Self::default()
+            audience,
         };
         let mut base = 0;
         for id in ids {
@@ -79,7 +91,15 @@ impl Snapshot {
                 }
             };
             let section_base = this.sections;
-            let part = Part::new(id, segment, matrix, &homes, (base, section_base));
+            let alive = alive(id, &segment, &homes, audience);
+            let part = Part {
+                id,
+                segment,
+                matrix,
+                alive,
+                base,
+                section_base,
+            };
             base += part.segment.docs.len();
             this.sections += part.segment.parent_lengths.len();
             this.live += part.alive.iter().filter(|alive| **alive).count();
@@ -118,35 +138,17 @@ impl Snapshot {
     }
 }
 
-impl Part {
-    fn new(
-        id: i64,
-        segment: Arc<Segment>,
-        matrix: Option<Arc<Matrix>>,
-        homes: &HashMap<i64, i64>,
-        (base, section_base): (usize, usize),
-    ) -> Self {
-        // Chunks of a file lie together, so the answer is looked up once per file.
-        let mut last = (i64::MIN, false);
-        let alive = segment
-            .docs
-            .iter()
-            .map(|doc| {
-                if doc.file != last.0 {
-                    last = (doc.file, homes.get(&doc.file) == Some(&id));
-                }
-                last.1
-            })
-            .collect();
-        Self {
-            id,
-            segment,
-            matrix,
-            alive,
-            base,
-            section_base,
+/// Which chunks of a segment are current and may be shown.
+fn alive(id: i64, segment: &Segment, homes: &HashMap<i64, i64>, audience: Audience) -> Vec<bool> {
+    // Chunks of a file lie together, so the answer is looked up once per file.
+    let mut last = (i64::MIN, false);
+    let current = |doc: &DocFacts| {
+        if doc.file != last.0 {
+            last = (doc.file, homes.get(&doc.file) == Some(&id));
         }
-    }
+        last.1 && (audience == Audience::Private || doc.flags.has(Flags::SHARED))
+    };
+    segment.docs.iter().map(current).collect()
 }
 
 fn generation(connection: &Connection) -> rusqlite::Result<i64> {

@@ -7,6 +7,7 @@ use std::time::UNIX_EPOCH;
 use chela_core::{Audience, Host, Trust};
 use globset::{GlobBuilder, GlobMatcher};
 
+use crate::front;
 use crate::settings::{ExtraPath, MemorySettings, SourceKind};
 
 /// Larger files are no notes; they are named in the report and left out.
@@ -268,6 +269,15 @@ fn add(found: &mut Found, places: &Places, path: &Path, source: FileSource) {
         trust,
         audience: Audience::Private,
     });
+}
+
+/// Who may be shown a note: what it says of itself. The owner's own files are the owner's alone,
+/// whatever they say.
+pub fn audience_of(file: &FoundFile, text: &str) -> Audience {
+    match (file.source, file.trust) {
+        (FileSource::Sessions, _) | (_, Trust::Owner) => file.audience,
+        _ => front::read(text).audience.unwrap_or(file.audience),
+    }
 }
 
 /// How a file is named in results: relative to the workspace, with forward slashes.

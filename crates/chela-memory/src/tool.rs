@@ -7,7 +7,7 @@ use chela_core::{Audience, Trust};
 use crate::memory::{Ask, Found, Memory};
 use crate::search::{Confidence, VectorState};
 use crate::settings::{Citations, ReadLimits};
-use crate::source::{self, Places};
+use crate::source::{self, FoundFile, Places};
 use crate::store::StoreError;
 
 /// Text for the model, and how far it may be trusted.
@@ -145,6 +145,7 @@ pub struct Lines {
     pub total_lines: u32,
     pub text: String,
     pub trust: Trust,
+    pub audience: Audience,
     /// The next line to ask for, when there is more.
     pub next: Option<u32>,
 }
@@ -162,7 +163,7 @@ pub fn memory_get(memory: &Memory<'_>, get: &Get<'_>) -> Result<ToolText, Memory
     Ok(ToolText {
         text,
         trust: lines.trust,
-        audience: Audience::Private,
+        audience: lines.audience,
     })
 }
 
@@ -175,11 +176,8 @@ pub fn read(memory: &Memory<'_>, get: &Get<'_>) -> Result<Lines, MemoryToolError
         .unwrap_or(path)
         .trim_start_matches("./")
         .replace('\\', "/");
-    if !Audience::Private.may_reach(get.audience) {
-        return Err(MemoryToolError::NotMemory { path: label });
-    }
-    let (file, trust) = locate(memory, &label)?;
-    let content = std::fs::read(&file).map_err(|source| match source.kind() {
+    let file = locate(memory, &label)?;
+    let content = std::fs::read(&file.path).map_err(|source| match source.kind() {
         std::io::ErrorKind::NotFound => MemoryToolError::Missing {
             path: label.clone(),
         },
@@ -189,11 +187,17 @@ pub fn read(memory: &Memory<'_>, get: &Get<'_>) -> Result<Lines, MemoryToolError
         },
     })?;
     let content = String::from_utf8_lossy(&content);
-    cut(&label, &content, trust, get, memory.settings().limits)
+    let audience = source::audience_of(&file, &content);
+    if !audience.may_reach(get.audience) {
+        return Err(MemoryToolError::NotMemory { path: label });
+    }
+    let mut lines = cut(&label, &content, file.trust, get, memory.settings().limits)?;
+    lines.audience = audience;
+    Ok(lines)
 }
 
 /// A path memory may read: one it is made of today, wherever links lead.
-fn locate(memory: &Memory<'_>, label: &str) -> Result<(PathBuf, Trust), MemoryToolError> {
+fn locate(memory: &Memory<'_>, label: &str) -> Result<FoundFile, MemoryToolError> {
     let places = memory.places();
     let refused = || MemoryToolError::NotMemory {
         path: label.to_owned(),
@@ -205,9 +209,9 @@ fn locate(memory: &Memory<'_>, label: &str) -> Result<(PathBuf, Trust), MemoryTo
     {
         return Err(refused());
     }
-    let found = source::find(memory.host(), places, memory.settings());
-    if let Some(file) = found.files.get(label) {
-        return Ok((file.path.clone(), file.trust));
+    let mut found = source::find(memory.host(), places, memory.settings());
+    if let Some(file) = found.files.remove(label) {
+        return Ok(file);
     }
     if is_memory_name(label) && !places.workspace.join(label).exists() {
         return Err(MemoryToolError::Missing {
@@ -262,6 +266,7 @@ fn cut(
         total_lines: total,
         text,
         trust,
+        audience: Audience::Private,
         next: (end < total).then_some(end + 1),
     })
 }

@@ -56,6 +56,7 @@ pub fn cut(text: &str) -> Vec<Chunk> {
                 body_at: label.len() as u32,
                 text: format!("{label}{}", piece.text),
                 speaker: Some(speaker),
+                importance: piece.importance,
             });
         }
     }

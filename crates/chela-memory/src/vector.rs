@@ -71,6 +71,15 @@ impl Matrix {
             .extend_from_slice(&other.values[from..from + other.dimensions]);
     }
 
+    /// A row as numbers, of length one.
+    pub fn row(&self, row: usize) -> impl Iterator<Item = f32> + '_ {
+        let from = row * self.dimensions;
+        let scale = self.scales[row];
+        self.values[from..from + self.dimensions]
+            .iter()
+            .map(move |value| f32::from(*value as i8) * scale)
+    }
+
     /// Writes the cosine of each row with the query into `cosines`.
     pub fn cosines(&self, query: &Quantised, cosines: &mut [f32]) {
         if query.values.len() != self.dimensions || self.dimensions == 0 {

@@ -4,6 +4,8 @@
 //! text, which has no spaces, becomes pairs of characters. Stop words go, first and second person
 //! pronouns stay: "my dentist" and "your dentist" are different questions.
 
+use std::collections::HashMap;
+
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -24,6 +26,9 @@ const STOP_WORDS: &[&str] = &[
 /// Longer than this is a hash, a key or a picture in base64: nobody searches for it.
 const LONGEST_WORD: usize = 64;
 
+/// More stems than this are not kept.
+const MOST_STEMS: usize = 1 << 14;
+
 /// Whether a word, in lower case, says nothing about the subject.
 pub fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
@@ -32,6 +37,8 @@ pub fn is_stop_word(word: &str) -> bool {
 /// Turns text into terms. Keeps its buffers, so one is made per batch of texts.
 pub struct Terms {
     stemmer: Stemmer,
+    /// Stems found before: a text says most of its words again.
+    stems: HashMap<Box<str>, Box<str>>,
     word: String,
     /// What has been written without a gap so far, and of how many words it is made.
     joined: String,
@@ -48,6 +55,7 @@ impl Default for Terms {
     fn default() -> Self {
         Self {
             stemmer: Stemmer::create(Algorithm::English),
+            stems: HashMap::new(),
             word: String::new(),
             joined: String::new(),
             parts: 0,
@@ -134,7 +142,16 @@ impl Terms {
         }
         if !self.word.is_empty() && self.word.len() <= LONGEST_WORD && !is_stop_word(&self.word) {
             if self.word.is_ascii() {
-                found(&self.stemmer.stem(&self.word));
+                if let Some(stem) = self.stems.get(self.word.as_str()) {
+                    found(stem);
+                } else {
+                    let stem = self.stemmer.stem(&self.word);
+                    found(&stem);
+                    if self.stems.len() >= MOST_STEMS {
+                        self.stems.clear();
+                    }
+                    self.stems.insert(self.word.as_str().into(), stem.into());
+                }
             } else {
                 found(&self.word);
             }
@@ -189,6 +206,20 @@ fn push_folded(word: &mut String, c: char) {
         word.push(c.to_ascii_lowercase());
         return;
     }
+    // Letters that are no letter with an accent, as they are written without them.
+    let plain = match c {
+        'ß' | 'ẞ' => "ss",
+        'æ' | 'Æ' => "ae",
+        'œ' | 'Œ' => "oe",
+        'ø' | 'Ø' => "o",
+        'ł' | 'Ł' => "l",
+        'đ' | 'Đ' => "d",
+        _ => "",
+    };
+    if !plain.is_empty() {
+        word.push_str(plain);
+        return;
+    }
     for part in std::iter::once(c)
         .nfkd()
         .filter(|part| !is_combining_mark(*part))
@@ -215,6 +246,7 @@ mod tests {
         assert_eq!(terms("Where did my cats sleep?"), "my cat sleep");
         assert_eq!(terms("Caroline's running shoes"), "carolin run shoe");
         assert_eq!(terms("Crème brûlée in Zürich"), "creme brule zurich");
+        assert_eq!(terms("Straße Łódź Bærum"), "strass lodz baerum");
     }
 
     #[test]

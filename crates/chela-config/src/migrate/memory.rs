@@ -7,10 +7,16 @@ use crate::node::{Kind, Node};
 pub fn roots(tree: &mut Tree<'_>) {
     tree.shift("memorySearch", "agents.defaults.memorySearch");
     tree.shift("memory.search", "agents.defaults.memorySearch");
+    tree.shift("memory.query", "agents.defaults.memorySearch.query");
     for scope in tree.agent_scopes() {
         tree.shift_path(
             &scope.key("memory").key("search"),
             &scope.key("memorySearch"),
+            |v| v,
+        );
+        tree.shift_path(
+            &scope.key("memory").key("query"),
+            &scope.key("memorySearch").key("query"),
             |v| v,
         );
         let home = scope.key("memory");

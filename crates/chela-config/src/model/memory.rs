@@ -10,6 +10,8 @@ section! {
         citations: Citations,
         /// Search over memory files. Read as `agents.defaults.memorySearch`.
         search: Option<MemorySearch>,
+        /// How results are found and ranked. Read as `agents.defaults.memorySearch.query`.
+        query: Option<MemoryQuery>,
         /// Older switch between memory systems; `qmd` is read as extra paths.
         backend: Option<String>,
         /// Settings of the retired QMD system; its paths are read as extra paths.
@@ -22,6 +24,8 @@ section! {
     struct AgentMemory {
         /// Search over memory files. Read as `memorySearch`.
         search: Option<MemorySearch>,
+        /// How results are found and ranked. Read as `memorySearch.query`.
+        query: Option<MemoryQuery>,
     }
 
     /// Keeping memory files good.
@@ -140,12 +144,16 @@ section! {
         tokens: Option<u32>,
         /// Tokens shared with the next piece.
         overlap: Option<u32>,
-        /// `compat` cuts and ranks as older indexes did.
+        /// `compat` cuts as the reference does, and ranks so unless `query.mode` is set.
         mode: Option<ChunkingMode>,
     }
 
     /// How results are found and ranked.
     struct MemoryQuery {
+        /// `best` scales words and vectors to the question; `compat` is the reference's formula
+        /// (0.7 cosine + 0.3 r/(1+r), every word required, cut at 0.35) over its pieces of 400
+        /// tokens; `keyword` and `vector` use one of the two.
+        mode: Option<MemoryQueryMode>,
         /// Most results.
         [min 1]
         max_results: u32 = 6,
@@ -221,6 +229,8 @@ words! {
     enum MemorySource { Memory = "memory", Sessions = "sessions" }
     /// How text is split into words.
     enum Tokenizer { Unicode61 = "unicode61", Trigram = "trigram" }
-    /// How text is cut and ranked.
+    /// How text is cut.
     enum ChunkingMode { Fine = "fine", Compat = "compat" }
+    /// How results are ranked.
+    enum MemoryQueryMode { Best = "best", Compat = "compat", Keyword = "keyword", Vector = "vector" }
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::{BenchError, BenchRequest};
 use crate::chunk::Chunk;
 use crate::day::Day;
+use crate::importance::Importance;
 use crate::index::{Depth, Prepared, SyncRequest, write_prepared};
 use crate::source::{FileSource, FoundFile, Places};
 use crate::store::{Store, StoreError};
@@ -207,6 +208,7 @@ pub fn write(
                         text: doc.text.clone(),
                         body_at: 0,
                         speaker: None,
+                        importance: Importance::default(),
                     }
                 })
                 .collect();
@@ -233,6 +235,7 @@ pub fn write(
                 hash: ContentHash::of(&file.label),
                 cut: String::new(),
                 units: units.clone(),
+                audience: file.audience,
                 now: 0,
             })
             .collect();

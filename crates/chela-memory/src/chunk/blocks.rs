@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use super::{Chunk, Speaker, fits};
 use crate::day::Day;
+use crate::front;
+use crate::importance::Importance;
 
 /// Code and tables may be this many times larger than other units before they are cut.
 const WHOLE_BLOCK_FACTOR: usize = 2;
@@ -13,6 +15,7 @@ const LONGEST_NAME: usize = 40;
 
 pub fn cut(text: &str, limit: usize, named: Option<Day>) -> Vec<Chunk> {
     let mut reader = Reader {
+        text,
         lines: text.lines().collect(),
         limit,
         trail: Vec::new(),
@@ -27,6 +30,7 @@ pub fn cut(text: &str, limit: usize, named: Option<Day>) -> Vec<Chunk> {
 }
 
 struct Reader<'a> {
+    text: &'a str,
     lines: Vec<&'a str>,
     limit: usize,
     trail: Vec<(usize, String)>,
@@ -85,28 +89,14 @@ impl Reader<'_> {
 
     /// `---` to `---` at the top: a unit of its own, where a date may stand.
     fn front_matter(&mut self) -> usize {
-        if self.lines.first().map(|line| line.trim_end()) != Some("---") {
+        let front = front::read(self.text);
+        if front.lines == 0 {
             return 0;
         }
-        let Some(end) = self
-            .lines
-            .iter()
-            .skip(1)
-            .position(|line| line.trim_end() == "---")
-        else {
-            return 0;
-        };
-        let inside = &self.lines[1..=end];
-        if let Some(day) = inside
-            .iter()
-            .filter(|line| line.trim_start().starts_with("date"))
-            .find_map(|line| Day::find(line))
-        {
-            self.date = Some(day);
-        }
-        self.push(0, end + 2, self.limit);
+        self.date = front.date.or(self.date);
+        self.push(0, front.lines, self.limit);
         self.section += 1;
-        end + 2
+        front.lines
     }
 
     fn enter(&mut self, level: usize, title: &str, at: usize) {
@@ -216,6 +206,7 @@ impl Reader<'_> {
             text,
             body_at,
             speaker: None,
+            importance: Importance::default(),
         });
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Chunk;
 use crate::day::Day;
+use crate::importance::Importance;
 
 /// The reference takes a token for four characters.
 const CHARS_PER_TOKEN: usize = 4;
@@ -49,6 +50,7 @@ fn push(chunks: &mut Vec<Chunk>, run: &[(u32, &str)], named: Option<Day>) {
         text,
         body_at: 0,
         speaker: None,
+        importance: Importance::default(),
     });
 }
 

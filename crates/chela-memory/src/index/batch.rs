@@ -23,6 +23,8 @@ pub enum Prepared<'a> {
         hash: ContentHash,
         cut: String,
         units: Vec<Chunk>,
+        /// Who may be shown what is in it.
+        audience: Audience,
         now: i64,
     },
 }
@@ -58,10 +60,12 @@ pub fn write(
                     hash,
                     cut,
                     units,
+                    audience,
                     now,
                 } => {
                     let row = FileRow {
                         file,
+                        audience: *audience,
                         hash,
                         cut,
                         chunks: units.len(),
@@ -74,6 +78,7 @@ pub fn write(
                     let mut writer = ChunkWriter {
                         connection: &transaction,
                         file,
+                        audience: *audience,
                         id,
                         terms: &mut terms,
                     };
@@ -127,6 +132,7 @@ fn seen(connection: &Connection, file: &FoundFile, now: i64) -> rusqlite::Result
 
 struct FileRow<'a> {
     file: &'a FoundFile,
+    audience: Audience,
     hash: &'a ContentHash,
     cut: &'a str,
     chunks: usize,
@@ -145,10 +151,6 @@ impl FileRow<'_> {
         if let Some(id) = known {
             drop_chunks(connection, id)?;
         }
-        let audience = match file.audience {
-            Audience::Private => "private",
-            Audience::Shared => "shared",
-        };
         connection
             .prepare_cached(
                 "INSERT INTO files (label, path, source, size, modified, hash, cut, segment, \
@@ -170,7 +172,7 @@ impl FileRow<'_> {
                     self.segment,
                     self.chunks,
                     file.trust.as_str(),
-                    audience,
+                    self.audience.as_str(),
                     self.now,
                 ],
                 |row| row.get(0),
@@ -182,6 +184,7 @@ impl FileRow<'_> {
 struct ChunkWriter<'a> {
     connection: &'a Connection,
     file: &'a FoundFile,
+    audience: Audience,
     id: i64,
     terms: &'a mut Terms,
 }
@@ -231,6 +234,7 @@ impl ChunkWriter<'_> {
                 section: unit.section,
                 date: unit.date,
                 flags: self.flags(unit, dialogue),
+                importance: unit.importance,
             };
             builder.push(facts, length, found.iter().map(String::as_str));
         }
@@ -245,7 +249,7 @@ impl ChunkWriter<'_> {
         if self.file.source == FileSource::Sessions {
             flags |= Flags::TRANSCRIPT;
         }
-        if self.file.audience == Audience::Shared {
+        if self.audience == Audience::Shared {
             flags |= Flags::SHARED;
         }
         if dialogue {

@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::Connection;
 
-use super::{Hit, Ranked, SearchRequest};
+use super::feedback::Feedback;
+use super::keyword::Counts;
+use super::{Ranked, SearchRequest};
 use crate::embed::table::{DIMENSIONS, Table};
 use crate::query::Query;
 use crate::settings::QueryMode;
@@ -15,7 +17,7 @@ use crate::words::Terms;
 pub fn look(
     connection: &Connection,
     snapshot: &Snapshot,
-    query: &Query,
+    mut question: Question,
     request: &SearchRequest<'_>,
     ranked: &mut [Ranked],
     terms: &mut Terms,
@@ -25,7 +27,7 @@ pub fn look(
     let (near, far) = ranked.split_at_mut(count);
     let mut statement =
         connection.prepare_cached("SELECT text, body_at FROM chunks WHERE id = ?1")?;
-    let mut question = Question::new(snapshot, query, terms, request);
+    let mut feedback = Feedback::default();
     let mut lowest_soft = f32::INFINITY;
     let mut highest_soft = f32::NEG_INFINITY;
     for one in near.iter_mut() {
@@ -37,13 +39,17 @@ pub fn look(
             })
             .transpose()?
         else {
+            feedback.end_text();
             continue;
         };
-        let seen = question.compare(&text, text.get(body_at..).unwrap_or(&text), terms);
+        let body = text.get(body_at..).unwrap_or(&text);
+        let seen = question.compare(&text, body, terms, &mut feedback);
         one.explain.coverage = seen.coverage;
         one.explain.pairs = seen.pairs;
         one.explain.soft = seen.soft;
         one.explain.phrase = seen.phrase;
+        one.explain.close = seen.close;
+        one.explain.title = seen.title;
         lowest_soft = lowest_soft.min(seen.soft);
         highest_soft = highest_soft.max(seen.soft);
     }
@@ -53,8 +59,21 @@ pub fn look(
             one.score +=
                 weights.coverage * one.explain.coverage + weights.pairs * one.explain.pairs;
             one.score += weights.phrase * one.explain.phrase;
+            one.score += weights.close * one.explain.close + weights.title * one.explain.title;
         }
         one.score += weights.soft * (one.explain.soft - lowest_soft) / spread;
+    }
+    if weights.agreed_words + weights.agreed_meaning > 0.0 {
+        let agreements = feedback.judge(snapshot, near);
+        for (one, agreement) in near.iter_mut().zip(agreements) {
+            let (words, meaning) = match request.settings.mode {
+                QueryMode::Keyword => (weights.agreed_words, 0.0),
+                QueryMode::Vector => (0.0, weights.agreed_meaning),
+                _ => (weights.agreed_words, weights.agreed_meaning),
+            };
+            one.explain.agreed = words * agreement.words + meaning * agreement.meaning;
+            one.score += one.explain.agreed;
+        }
     }
     // What was not looked at stays behind what was.
     let least = near
@@ -70,13 +89,16 @@ pub fn look(
     Ok(())
 }
 
-struct Question {
+/// A question word by word.
+pub struct Question {
     /// The number of each term of the question.
     numbers: HashMap<String, usize>,
     /// Each term's share of the question's weight.
     shares: Vec<f32>,
     /// Terms that stand next to each other in the question.
     pairs: HashSet<(usize, usize)>,
+    /// What all terms near each other would be worth.
+    all_close: f32,
     phrases: Vec<String>,
     soft: Soft,
 }
@@ -87,28 +109,29 @@ struct Seen {
     pairs: f32,
     soft: f32,
     phrase: f32,
+    close: f32,
+    title: f32,
 }
 
+/// Words at most this far apart are near each other.
+const NEAR: usize = 6;
+/// A longer first line is no title.
+const LONGEST_TITLE: usize = 200;
+
 impl Question {
-    fn new(
-        snapshot: &Snapshot,
+    /// `live` is the number of chunks, `meant` the text whose meaning counts.
+    pub fn new(
+        live: usize,
         query: &Query,
+        counts: &Counts,
+        meant: &str,
         terms: &mut Terms,
-        request: &SearchRequest<'_>,
     ) -> Self {
-        let all = snapshot.live as f32;
-        let frequency = |term: &str| {
-            snapshot
-                .parts
-                .iter()
-                .filter_map(|part| part.segment.postings(term))
-                .map(Iterator::count)
-                .sum::<usize>() as f32
-        };
+        let all = live as f32;
         let mut numbers = HashMap::new();
         let mut shares = Vec::new();
         for (number, term) in query.terms.iter().enumerate() {
-            let df = frequency(&term.text);
+            let df = counts.of(&term.text).unwrap_or(0) as f32;
             shares.push((1.0 + ((all - df).max(0.0) + 0.5) / (df + 0.5)).ln() * term.weight);
             numbers.insert(term.text.clone(), number);
         }
@@ -117,33 +140,47 @@ impl Question {
         let mut order = Vec::new();
         terms.each(&query.text, |term| order.extend(numbers.get(term).copied()));
         let pairs = order.windows(2).map(|pair| (pair[0], pair[1])).collect();
-        let common = request.weights.common_name * all;
-        let meaning = query.meaning(|word| {
-            let stems = terms.of(word);
-            !stems.is_empty() && stems.iter().all(|stem| frequency(stem) > common)
-        });
         let phrases = query
             .phrases
             .iter()
             .map(|phrase| phrase.to_lowercase())
             .collect();
+        let squares: f32 = shares.iter().map(|share| share * share).sum();
         Self {
             numbers,
+            all_close: (1.0 - squares) / 2.0,
             shares,
             pairs,
             phrases,
-            soft: Soft::new(&meaning),
+            soft: Soft::new(meant),
         }
     }
 
-    fn compare(&mut self, text: &str, body: &str, terms: &mut Terms) -> Seen {
+    fn compare(
+        &mut self,
+        text: &str,
+        body: &str,
+        terms: &mut Terms,
+        feedback: &mut Feedback,
+    ) -> Seen {
         let mut present = vec![false; self.shares.len()];
         let mut in_row: HashSet<(usize, usize)> = HashSet::new();
+        let mut close: HashSet<(usize, usize)> = HashSet::new();
         let mut last = None;
+        // Where each term of the question was met last.
+        let mut met: Vec<Option<usize>> = vec![None; self.shares.len()];
+        let mut at = 0;
         terms.each(text, |term| {
+            feedback.word(term);
             let number = self.numbers.get(term).copied();
             if let Some(number) = number {
                 present[number] = true;
+                for (other, seen) in met.iter().enumerate() {
+                    if other != number && seen.is_some_and(|seen| at - seen <= NEAR) {
+                        close.insert((other.min(number), other.max(number)));
+                    }
+                }
+                met[number] = Some(at);
             }
             if let (Some(last), Some(number)) = (last, number)
                 && self.pairs.contains(&(last, number))
@@ -151,7 +188,24 @@ impl Question {
                 in_row.insert((last, number));
             }
             last = number;
+            at += 1;
         });
+        feedback.end_text();
+        let share = |(a, b): &(usize, usize)| self.shares[*a] * self.shares[*b];
+        let close: f32 = close.iter().map(share).sum::<f32>() / self.all_close.max(1e-6);
+        let title = match text.split_once('\n') {
+            Some((first, _)) if first.len() <= LONGEST_TITLE => {
+                let mut named = vec![false; self.shares.len()];
+                terms.each(first, |term| {
+                    if let Some(number) = self.numbers.get(term) {
+                        named[*number] = true;
+                    }
+                });
+                let named = self.shares.iter().zip(&named).filter(|(_, here)| **here);
+                named.map(|(share, _)| share).sum()
+            }
+            _ => 0.0,
+        };
         let coverage = self
             .shares
             .iter()
@@ -176,6 +230,8 @@ impl Question {
             pairs,
             soft: self.soft.compare(body),
             phrase,
+            close,
+            title,
         }
     }
 }
@@ -272,58 +328,4 @@ fn dot(a: &[f32], b: &[f32; DIMENSIONS]) -> f32 {
         }
     }
     lanes.iter().sum()
-}
-
-/// Copies are looked for among the hits that are likely to be shown.
-const COMPARED: usize = 24;
-
-/// Drops hits that nearly repeat a better one.
-pub fn drop_copies(hits: &mut Vec<Hit>, above: f32, terms: &mut Terms) {
-    let mut kept: Vec<HashSet<String>> = Vec::new();
-    hits.retain(|hit| {
-        if kept.len() >= COMPARED {
-            return true;
-        }
-        let words: HashSet<String> = terms.of(&hit.text).into_iter().collect();
-        let copy = kept.iter().any(|other| jaccard(&words, other) > above);
-        if !copy {
-            kept.push(words);
-        }
-        !copy
-    });
-}
-
-/// Maximal marginal relevance: each next hit is good and unlike those before it.
-pub fn diversify(hits: &mut Vec<Hit>, lambda: f32, terms: &mut Terms) {
-    let mut rest: Vec<(HashSet<String>, Hit)> = hits
-        .drain(..)
-        .map(|hit| (terms.of(&hit.text).into_iter().collect(), hit))
-        .collect();
-    let mut chosen: Vec<HashSet<String>> = Vec::new();
-    while !rest.is_empty() {
-        let value = |(words, hit): &(HashSet<String>, Hit)| {
-            let like = chosen
-                .iter()
-                .map(|other| jaccard(words, other))
-                .fold(0.0, f32::max);
-            lambda * hit.score - (1.0 - lambda) * like
-        };
-        let mut best = 0;
-        for at in 1..rest.len() {
-            if value(&rest[at]) > value(&rest[best]) {
-                best = at;
-            }
-        }
-        let (words, hit) = rest.remove(best);
-        chosen.push(words);
-        hits.push(hit);
-    }
-}
-
-fn jaccard(a: &HashSet<String>, b: &HashSet<String>) -> f32 {
-    if a.is_empty() && b.is_empty() {
-        return 1.0;
-    }
-    let common = a.intersection(b).count() as f32;
-    common / ((a.len() + b.len()) as f32 - common)
 }

@@ -67,12 +67,12 @@ fn longer_terms(snapshot: &Snapshot, prefix: &str) -> Vec<String> {
 
 struct Scorer<'a> {
     snapshot: &'a Snapshot,
-    weights: &'a Weights,
     units: &'a mut [f32],
     sections: &'a mut [f32],
     /// `k1 * (1 - b)` and `k1 * b / average length`, for units and sections.
     unit_norm: (f32, f32),
     section_norm: (f32, f32),
+    k1: f32,
     hits: Vec<(u32, u32)>,
 }
 
@@ -84,18 +84,18 @@ impl<'a> Scorer<'a> {
         sections: &'a mut [f32],
     ) -> Self {
         let average = |count: usize| (snapshot.live_terms as f32 / count.max(1) as f32).max(1.0);
-        let norm = |b: f32, average: f32| (weights.k1 * (1.0 - b), weights.k1 * b / average);
         let unit = average(snapshot.live);
-        let unit_b = if unit > LONG_UNITS {
-            weights.b_long
+        let (k1, unit_b) = if unit > LONG_UNITS {
+            (weights.k1_long, weights.b_long)
         } else {
-            weights.b
+            (weights.k1, weights.b)
         };
+        let norm = |b: f32, average: f32| (k1 * (1.0 - b), k1 * b / average);
         Self {
             unit_norm: norm(unit_b, unit),
             section_norm: norm(weights.b, average(snapshot.sections)),
+            k1,
             snapshot,
-            weights,
             units,
             sections,
             hits: Vec::new(),
@@ -132,7 +132,7 @@ impl<'a> Scorer<'a> {
     }
 
     fn add_part(&mut self, part: &Part, hits: Range<usize>, unit_idf: f32, section_idf: f32) {
-        let k = self.weights.k1 + 1.0;
+        let k = self.k1 + 1.0;
         let hits = &self.hits[hits];
         for (doc, count) in hits {
             let count = *count as f32;
@@ -168,8 +168,12 @@ fn spread(snapshot: &Snapshot, weights: &Weights, units: &mut [f32]) {
         let mut before = 0.0;
         for at in 0..docs.len() {
             let own = scores[at];
+            let after = scores.get(at + 1).copied().unwrap_or_default();
+            if own == 0.0 && before == 0.0 && after == 0.0 {
+                continue;
+            }
             let next = match docs.get(at + 1) {
-                Some(next) if next.file == docs[at].file => scores[at + 1],
+                Some(next) if next.file == docs[at].file => after,
                 _ => 0.0,
             };
             let previous = match at.checked_sub(1) {

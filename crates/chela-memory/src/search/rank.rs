@@ -1,7 +1,5 @@
 //! Scores of different kinds made comparable, and added.
 
-use chela_core::Audience;
-
 use super::{Explain, Ranked, Scratch, SearchRequest};
 use crate::query::Query;
 use crate::segment::Flags;
@@ -19,7 +17,6 @@ pub struct Legs {
 
 /// The cosine at this rank counts as nothing.
 const FLOOR_RANK: usize = 100;
-const BINS: usize = 4096;
 
 impl Legs {
     pub fn measure(scratch: &Scratch, snapshot: &Snapshot) -> Self {
@@ -29,32 +26,27 @@ impl Legs {
             best_cosine: -1.0,
             floor_cosine: -1.0,
         };
-        // A histogram finds the hundredth without sorting a million numbers.
-        let mut bins = vec![0_u32; BINS];
+        // The best and the first that is not among the hundred.
+        let mut nearest = Best::new(FLOOR_RANK + 1);
+        let mut lowest = f32::INFINITY;
         for part in &snapshot.parts {
             let range = part.base..part.base + part.segment.docs.len();
             let cosines = &scratch.cosine[range.clone()];
             let keywords = &scratch.keyword[range];
-            for ((cosine, keyword), alive) in cosines.iter().zip(keywords).zip(&part.alive) {
-                if *alive {
+            for (at, (cosine, keyword)) in cosines.iter().zip(keywords).enumerate() {
+                if part.alive[at] {
                     legs.best_keyword = legs.best_keyword.max(*keyword);
-                    legs.best_cosine = legs.best_cosine.max(*cosine);
-                    bins[bin(*cosine)] += 1;
+                    lowest = lowest.min(*cosine);
+                    nearest.offer(part.base + at, *cosine);
                 }
             }
         }
-        let mut above = 0;
-        for (at, count) in bins.iter().enumerate().rev() {
-            above += *count as usize;
-            if above > FLOOR_RANK {
-                legs.floor_cosine = (at as f32 + 0.5) / BINS as f32 * 2.0 - 1.0;
-                break;
-            }
-        }
-        if legs.floor_cosine <= -1.0 {
-            let lowest = bins.iter().position(|count| *count > 0).unwrap_or(0);
-            legs.floor_cosine = lowest as f32 / BINS as f32 * 2.0 - 1.0;
-        }
+        let nearest = nearest.sorted();
+        legs.best_cosine = nearest.first().map_or(-1.0, |(cosine, _)| *cosine);
+        legs.floor_cosine = match nearest.get(FLOOR_RANK) {
+            Some((cosine, _)) => *cosine,
+            None => lowest.min(legs.best_cosine),
+        };
         legs
     }
 
@@ -87,21 +79,33 @@ impl Legs {
             recency.weight
         };
         let newest = |age: i32| (-(age.max(0) as f32) / recency.half_life_days.max(0.1)).exp2();
+        // What facts about a chunk can add at most: where that is not enough, they are not read.
+        let most_prior = weights.said_by_user.max(0.0)
+            + recency_weight.max(0.0)
+            + weights.importance.max(0.0)
+            + query.span.map_or(0.0, |_| weights.asked_day.max(0.0));
         let mut best = Best::new(keep);
         for part in &snapshot.parts {
-            for (at, doc) in part.segment.docs.iter().enumerate() {
-                let reachable =
-                    request.audience == Audience::Private || doc.flags.has(Flags::SHARED);
-                if !part.alive[at] || !reachable {
+            let docs = &part.segment.docs;
+            let range = part.base..part.base + docs.len();
+            let keywords = &scratch.keyword[range.clone()];
+            let cosines = &scratch.cosine[range];
+            let sections = &scratch.section[part.section_base..];
+            let legs = keywords.iter().zip(cosines).zip(&part.segment.parents);
+            for (at, ((keyword, cosine), parent)) in legs.enumerate() {
+                let section = sections[*parent as usize];
+                let mut score = keyword * keyword_scale + section * section_scale;
+                if vectors {
+                    score += share * self.vector(*cosine);
+                }
+                if score + most_prior <= best.least {
                     continue;
                 }
-                let slot = part.base + at;
-                let section =
-                    scratch.section[part.section_base + part.segment.parents[at] as usize];
-                let mut score = scratch.keyword[slot] * keyword_scale + section * section_scale;
-                if vectors {
-                    score += share * self.vector(scratch.cosine[slot]);
+                let doc = &docs[at];
+                if !part.alive[at] {
+                    continue;
                 }
+                score += weights.importance * doc.importance.share();
                 if doc.flags.has(Flags::SAID_BY_USER) && doc.flags.has(Flags::ROLES) {
                     score += weights.said_by_user;
                 }
@@ -113,7 +117,7 @@ impl Legs {
                         score += weights.asked_day;
                     }
                 }
-                best.offer(slot, score);
+                best.offer(part.base + at, score);
             }
         }
         let mut ranked: Vec<Ranked> = Vec::with_capacity(keep);
@@ -140,6 +144,7 @@ impl Legs {
                 } else {
                     0.0
                 },
+                importance: weights.importance * doc.importance.share(),
                 date: match (query.span, doc.date) {
                     (Some(span), Some(day)) if span.contains(day) => weights.asked_day,
                     _ => 0.0,
@@ -157,10 +162,6 @@ impl Legs {
         }
         ranked
     }
-}
-
-fn bin(cosine: f32) -> usize {
-    (((cosine + 1.0) * 0.5 * BINS as f32) as usize).min(BINS - 1)
 }
 
 /// The largest of many scores.

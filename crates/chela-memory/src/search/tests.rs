@@ -1,11 +1,11 @@
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use chela_core::FixedClock;
+use chela_core::{Audience, FixedClock};
 
 use super::{Confidence, VectorState};
 use crate::embed::{EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, ModelId, Retry};
-use crate::memory::{Memory, OpenMemory};
+use crate::memory::{Ask, Memory, OpenMemory};
 use crate::settings::{Duplicates, QueryMode};
 use crate::source::Places;
 use crate::tests_support::{Home, ask, found, sync};
@@ -267,4 +267,132 @@ fn vectors_are_never_paid_for_twice() {
     let mut memory = home.synced();
     let state = memory.search(&ask("car")).unwrap().answer.vectors;
     assert!(matches!(state, VectorState::Used { .. }), "{state:?}");
+}
+
+#[test]
+fn private_notes_do_not_exist_for_a_shared_audience() {
+    let mut home = Home::new(&[
+        (
+            "MEMORY.md",
+            "---\naudience: shared\n---\n- the alarm code is 4711\n",
+        ),
+        ("memory/2023-11-01.md", "- the alarm code was changed\n"),
+        (
+            "memory/house.md",
+            "---\naudience: shared\n---\n- the alarm rings at seven\n",
+        ),
+    ]);
+    let shared = Ask {
+        audience: Audience::Shared,
+        ..ask("alarm code")
+    };
+    for mode in [
+        QueryMode::Best,
+        QueryMode::Compat,
+        QueryMode::Keyword,
+        QueryMode::Vector,
+    ] {
+        home.settings.query.mode = mode;
+        home.settings.query.min_score = Some(0.0);
+        let mut memory = home.synced();
+        let all = memory.search(&ask("alarm code")).unwrap();
+        assert!(all.answer.hits.len() > 1, "{mode:?}");
+        let found = memory.search(&shared).unwrap();
+        for hit in &found.answer.hits {
+            assert_eq!(hit.label, "memory/house.md", "{mode:?}");
+        }
+        // Not even their number is told.
+        assert_eq!((all.answer.searched, found.answer.searched), (5, 2));
+        assert_eq!(memory.search(&ask("alarm code")).unwrap(), all);
+    }
+    home.settings.query.mode = QueryMode::Best;
+    let found = home.memory().search(&shared).unwrap();
+    assert!(found.excerpts[0].text.contains("rings at seven"));
+}
+
+#[test]
+fn importance_breaks_ties_and_explains_itself() {
+    let home = Home::new(&[
+        (
+            "memory/a.md",
+            "- the spare key is with Ann\n- lunch at noon\n",
+        ),
+        (
+            "memory/b.md",
+            "<!-- importance: 0.8 -->\n- the spare key is with Bob\n",
+        ),
+        ("memory/c.md", "- !important always lock the garage\n"),
+    ]);
+    let mut memory = home.synced();
+    let found = memory.search(&ask("who has the spare key")).unwrap();
+    let best = &found.answer.hits[0];
+    assert_eq!((best.label.as_str(), best.start_line), ("memory/b.md", 2));
+    assert!((best.explain.importance - 0.04).abs() < 1e-6);
+    // What matters most does not push aside what was asked for.
+    assert_eq!(found_first(&mut memory, "when is lunch"), "memory/a.md");
+}
+
+/// No stemmer but the English one is there; whole words, pairs of characters and accents that
+/// may be left out carry the rest.
+#[test]
+fn other_languages_find_what_they_should() {
+    let home = Home::new(&[
+        (
+            "memory/de.md",
+            "- Der Zahnarzttermin ist am Freitag in München\n- Die Straße vor dem Haus wird gesperrt\n- Der Schlüssel liegt unter der Fußmatte\n",
+        ),
+        (
+            "memory/fr.md",
+            "- Le rendez-vous chez le médecin est à Orléans\n- L'école ferme à midi le mercredi\n- J'ai prêté la clé à Éloïse\n",
+        ),
+        (
+            "memory/zh.md",
+            "- 下周三去北京出差\n- 妈妈的生日是五月八日\n- 密码写在红色笔记本里\n",
+        ),
+        (
+            "memory/ja.md",
+            "- 来週の金曜日に歯医者の予約がある\n- パスポートは机の引き出しに入っている\n- 犬の名前はポチ\n",
+        ),
+        (
+            "memory/ko.md",
+            "- 다음 주 화요일에 치과 예약이 있다\n- 여권은 책상 서랍에 있다\n- 강아지 이름은 초코\n",
+        ),
+        (
+            "memory/mixed.md",
+            "- 我的 GitHub 用户名是 octo_cat\n- Treffen mit 田中さん im Café\n",
+        ),
+    ]);
+    let mut memory = home.synced();
+    let mut line = |question: &str| {
+        let hit = memory.search(&ask(question)).unwrap().answer.hits[0].clone();
+        format!("{}:{}", &hit.label[7..9], hit.start_line)
+    };
+    for (question, expected) in [
+        ("Wann ist der Zahnarzttermin?", "de:1"),
+        ("strasse gesperrt", "de:2"),
+        ("Wo liegt der Schluessel? Fußmatte", "de:3"),
+        ("munchen freitag", "de:1"),
+        ("rendez-vous médecin", "fr:1"),
+        ("ecole mercredi", "fr:2"),
+        ("clé Eloise", "fr:3"),
+        ("什么时候去北京", "zh:1"),
+        ("妈妈生日", "zh:2"),
+        ("密码在哪里", "zh:3"),
+        ("歯医者の予約はいつ", "ja:1"),
+        ("パスポートはどこ", "ja:2"),
+        ("犬の名前", "ja:3"),
+        ("치과 예약", "ko:1"),
+        ("여권 어디", "ko:2"),
+        ("강아지 이름이 뭐야", "ko:3"),
+        ("github username 用户名", "mi:1"),
+        ("田中 cafe", "mi:2"),
+    ] {
+        assert_eq!(line(question), expected, "{question}");
+    }
+}
+
+fn found_first(memory: &mut Memory<'_>, question: &str) -> String {
+    memory.search(&ask(question)).unwrap().answer.hits[0]
+        .label
+        .clone()
 }

@@ -3,7 +3,9 @@
 /// See each field; all are added to scores between 0 and 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Weights {
+    /// How fast saying a word again stops counting, for short units and for long ones.
     pub k1: f32,
+    pub k1_long: f32,
     /// How much longer texts are held back, for short units and for long ones.
     pub b: f32,
     pub b_long: f32,
@@ -18,6 +20,8 @@ pub struct Weights {
     pub section: f32,
     /// In conversations with an assistant, what the user said.
     pub said_by_user: f32,
+    /// What its writer marked as important; like recency it breaks ties.
+    pub importance: f32,
     /// A unit of the day that was asked for.
     pub asked_day: f32,
     /// A name in more than this share of the chunks tells nothing apart.
@@ -28,12 +32,20 @@ pub struct Weights {
     pub pairs: f32,
     pub soft: f32,
     pub phrase: f32,
+    /// Words of the question near each other in the text.
+    pub close: f32,
+    /// Words of the question in the first line of a text of several lines: its title.
+    pub title: f32,
+    /// Agreement with the best candidates, in words and in meaning.
+    pub agreed_words: f32,
+    pub agreed_meaning: f32,
 }
 
 impl Default for Weights {
     fn default() -> Self {
         Self {
             k1: 1.2,
+            k1_long: 1.2,
             b: 0.4,
             b_long: 0.75,
             vector_prose: 0.4,
@@ -43,6 +55,7 @@ impl Default for Weights {
             after: 0.1,
             section: 0.4,
             said_by_user: 0.2,
+            importance: 0.05,
             asked_day: 0.5,
             common_name: 0.2,
             closer: 60,
@@ -50,6 +63,10 @@ impl Default for Weights {
             pairs: 0.3,
             soft: 0.4,
             phrase: 1.0,
+            close: 0.0,
+            title: 0.0,
+            agreed_words: 0.0,
+            agreed_meaning: 0.0,
         }
     }
 }

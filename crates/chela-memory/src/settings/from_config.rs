@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use chela_config::AgentView;
-use chela_config::model::{self, ChunkingMode, Tokenizer};
+use chela_config::model::{self, ChunkingMode, MemoryQueryMode, Tokenizer};
 use chela_core::Host;
 use serde_json::Value;
 
@@ -171,16 +171,16 @@ pub fn keys_without_effect(agent: &AgentView) -> Vec<String> {
         "local.modelPath",
         "the local model is inside the binary",
     );
-    let fine = !is_compat(search);
     tell(
-        fine && search.chunking.overlap.is_some(),
+        !cuts_compat(search) && search.chunking.overlap.is_some(),
         "chunking.overlap",
         "units do not overlap unless chunking.mode is compat",
     );
     tell(
-        fine && hybrid_number(search, "candidateMultiplier").is_some(),
+        query_mode(search) != QueryMode::Compat
+            && hybrid_number(search, "candidateMultiplier").is_some(),
         "query.hybrid.candidateMultiplier",
-        "every chunk is scored unless chunking.mode is compat",
+        "every chunk is scored unless query.mode is compat",
     );
     told
 }
@@ -217,13 +217,29 @@ fn extra_path(path: &model::ExtraPath) -> ExtraPath {
     }
 }
 
-fn is_compat(search: &model::MemorySearch) -> bool {
-    search.chunking.mode == Some(ChunkingMode::Compat)
+/// Each of the two modes stands for the other where that one is not set: the reference's ranking
+/// is of the reference's pieces.
+fn cuts_compat(search: &model::MemorySearch) -> bool {
+    match search.chunking.mode {
+        Some(mode) => mode == ChunkingMode::Compat,
+        None => search.query.mode == Some(MemoryQueryMode::Compat),
+    }
+}
+
+fn query_mode(search: &model::MemorySearch) -> QueryMode {
+    match search.query.mode {
+        Some(MemoryQueryMode::Best) => QueryMode::Best,
+        Some(MemoryQueryMode::Compat) => QueryMode::Compat,
+        Some(MemoryQueryMode::Keyword) => QueryMode::Keyword,
+        Some(MemoryQueryMode::Vector) => QueryMode::Vector,
+        None if search.chunking.mode == Some(ChunkingMode::Compat) => QueryMode::Compat,
+        None => QueryMode::Best,
+    }
 }
 
 fn cut(search: &model::MemorySearch) -> Cut {
     let tokens = search.chunking.tokens.map(|tokens| tokens as usize);
-    if is_compat(search) {
+    if cuts_compat(search) {
         let overlap = search
             .chunking
             .overlap
@@ -242,17 +258,14 @@ fn cut(search: &model::MemorySearch) -> Cut {
 
 fn query(search: &model::MemorySearch) -> QuerySettings {
     let defaults = QuerySettings::default();
-    let compat = is_compat(search);
+    let mode = query_mode(search);
+    let compat = mode == QueryMode::Compat;
     let chosen = (search.query.min_score - REFERENCE_MIN_SCORE).abs() > 1e-9;
     let nested = |outer: &str, key: &str| search.query.hybrid.get(outer)?.get(key).cloned();
     let on = |outer: &str| nested(outer, "enabled").and_then(|value| value.as_bool());
     let number = |outer: &str, key: &str| nested(outer, key)?.as_f64().map(|n| n as f32);
     QuerySettings {
-        mode: if compat {
-            QueryMode::Compat
-        } else {
-            QueryMode::Best
-        },
+        mode,
         max_results: search.query.max_results as usize,
         min_score: (compat || chosen).then_some(search.query.min_score as f32),
         vector_weight: hybrid_number(search, "vectorWeight"),

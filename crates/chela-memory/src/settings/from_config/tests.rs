@@ -74,3 +74,36 @@ fn keys_of_both_eras_count() {
     };
     assert_eq!(ProviderChoice::of(&view), provider);
 }
+
+#[test]
+fn the_query_mode_is_found_in_every_shape() {
+    let mode = |config: &str| {
+        let (_, view, _home) = agent(config);
+        let settings = MemorySettings::of(&view);
+        (settings.query.mode, settings.cut == Cut::default())
+    };
+    let compat = (QueryMode::Compat, false);
+    for shape in [
+        "{ memory: { query: { mode: 'compat' } } }",
+        "{ memory: { search: { query: { mode: 'compat' } } } }",
+        "{ memorySearch: { query: { mode: 'compat' } } }",
+        "{ agents: { defaults: { memorySearch: { query: { mode: 'compat' } } } } }",
+        "{ agents: { list: [{ id: 'main', memorySearch: { query: { mode: 'compat' } } }] } }",
+        "{ agents: { list: [{ id: 'main', memory: { query: { mode: 'compat' } } }] } }",
+        "{ memory: { search: { chunking: { mode: 'compat' } } } }",
+    ] {
+        assert_eq!(mode(shape), compat, "{shape}");
+    }
+    assert_eq!(
+        mode("{ memory: { search: { query: { mode: 'compat' }, chunking: { mode: 'fine' } } } }"),
+        (QueryMode::Compat, true)
+    );
+    assert_eq!(
+        mode("{ memory: { search: { query: { mode: 'best' }, chunking: { mode: 'compat' } } } }"),
+        (QueryMode::Best, false)
+    );
+    assert_eq!(
+        mode("{ memory: { query: { mode: 'keyword' } } }"),
+        (QueryMode::Keyword, true)
+    );
+}

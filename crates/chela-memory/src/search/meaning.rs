@@ -1,0 +1,130 @@
+//! The vector leg: how near each chunk is to what the question means.
+
+use super::keyword::Counts;
+use super::{SearchRequest, VectorState, Weights};
+use crate::embed::{EmbedRole, EmbedText};
+use crate::query::{Query, QueryKind};
+use crate::settings::{QueryMode, QuerySettings};
+use crate::snapshot::Snapshot;
+use crate::vector::{Matrix, Quantised};
+use crate::words::Terms;
+
+/// The text of a question without names that nearly every chunk has.
+pub fn of(
+    query: &Query,
+    counts: &Counts,
+    snapshot: &Snapshot,
+    weights: &Weights,
+    terms: &mut Terms,
+) -> String {
+    let everywhere = weights.common_name * snapshot.live as f32;
+    query.meaning(|word| {
+        let stems = terms.of(word);
+        !stems.is_empty()
+            && stems
+                .iter()
+                .all(|stem| counts.of(stem).is_some_and(|df| df as f32 > everywhere))
+    })
+}
+
+/// The vector of a question, and what became of it.
+pub fn embed(
+    request: &SearchRequest<'_>,
+    snapshot: &Snapshot,
+    text: &str,
+) -> (Option<Quantised>, VectorState) {
+    let Some(embedder) = request
+        .embedder
+        .filter(|_| request.settings.mode != QueryMode::Keyword)
+    else {
+        return (None, VectorState::Off);
+    };
+    let text = EmbedText { text, context: "" };
+    match embedder.embed(&[text], EmbedRole::Query) {
+        Err(problem) => (None, VectorState::Failed { problem }),
+        Ok(vectors) => {
+            let vector = vectors
+                .first()
+                .map(|vector| Quantised::of(vector))
+                .filter(|v| v.scale > 0.0);
+            let model = snapshot.model.clone();
+            let state = match snapshot.has_vectors() {
+                true => VectorState::Used { model },
+                false => VectorState::Partial { model },
+            };
+            (vector, state)
+        }
+    }
+}
+
+/// From this many chunks on, starting threads costs less than they save.
+const WORTH_THREADS: usize = 200_000;
+/// Memory gives no more rows to more threads than this.
+const MOST_THREADS: usize = 4;
+
+/// The cosine of every chunk with the question; 0 where there is no vector.
+pub fn cosines(snapshot: &Snapshot, query: Option<&Quantised>, out: &mut Vec<f32>) {
+    out.clear();
+    out.resize(snapshot.slots(), 0.0);
+    let Some(query) = query else { return };
+    let threads = match out.len() < WORTH_THREADS {
+        true => 1,
+        false => std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_THREADS)),
+    };
+    // Segments differ in size: each goes to the thread with the least to do.
+    let mut shares: Vec<Share<'_>> = Vec::new();
+    shares.resize_with(threads, Default::default);
+    let mut rest = out.as_mut_slice();
+    for part in &snapshot.parts {
+        let (here, after) = rest.split_at_mut(part.segment.docs.len());
+        rest = after;
+        if let (Some(matrix), Some(share)) = (
+            part.matrix.as_deref(),
+            shares.iter_mut().min_by_key(|share| share.rows),
+        ) {
+            share.rows += here.len();
+            share.work.push((matrix, here));
+        }
+    }
+    std::thread::scope(|scope| {
+        let own = shares.pop();
+        for share in shares {
+            scope.spawn(|| share.scan(query));
+        }
+        if let Some(share) = own {
+            share.scan(query);
+        }
+    });
+}
+
+/// What one thread scans.
+#[derive(Default)]
+struct Share<'a> {
+    rows: usize,
+    work: Vec<(&'a Matrix, &'a mut [f32])>,
+}
+
+impl Share<'_> {
+    fn scan(self, query: &Quantised) {
+        for (matrix, cosines) in self.work {
+            matrix.cosines(query, cosines);
+        }
+    }
+}
+
+/// The share of the vectors in a score.
+pub fn share(settings: &QuerySettings, weights: &Weights, kind: QueryKind, has: bool) -> f32 {
+    match (settings.mode, has) {
+        (QueryMode::Vector, true) => 1.0,
+        (_, false) => 0.0,
+        _ => match (settings.vector_weight, settings.text_weight) {
+            (Some(vector), Some(text)) if vector + text > 0.0 => vector / (vector + text),
+            (Some(vector), None) => vector.clamp(0.0, 1.0),
+            _ => match kind {
+                QueryKind::Prose => weights.vector_prose,
+                QueryKind::Names => weights.vector_names,
+                QueryKind::Code => weights.vector_code,
+            },
+        },
+    }
+}

@@ -3,14 +3,39 @@
 //! A tool is a [`Tool`]: its [`Spec`] says what the model is told and what the guard must know
 //! (effect, sinks); running it gives an [`Output`] with labelled content for the model and
 //! details for people. Tools do not decide policy: who may use which is [`policy`]'s answer, and
-//! what needs a person's yes goes through an [`Approver`].
+//! what needs a person's yes goes through an [`Approver`]. The [`Toolbox`] holds the tools of one
+//! session.
 
 mod approver;
+mod blocking;
 mod effect;
+mod files;
+mod local_time;
+mod memory;
 mod output;
+mod plan;
+mod sessions;
+mod sessions_view;
 mod tool;
+mod toolbox;
+
+pub mod bound;
+pub mod place;
+pub mod policy;
+pub mod schema;
 
 pub use approver::{Approval, ApprovalRequest, Approver, Headless};
+pub use bound::Bound;
 pub use effect::{Effect, Sink, SinkKind};
+pub use files::ImageInput;
+pub use local_time::local_time;
+pub use memory::MemoryAccess;
 pub use output::{Output, Piece, Success};
+pub use plan::{Plan, Step, StepStatus};
+pub use policy::{Policy, PolicyAsk, Sandboxed, Sender, Verdict};
+pub use sessions_view::{
+    AgentRow, HistoryAsk, HistoryMessage, HistoryPage, NoSessions, SessionRow, SessionsError,
+    SessionsView, StatusCard, ToolMessages,
+};
 pub use tool::{Call, Progress, Running, Spec, Tool};
+pub use toolbox::{ModelFacts, Toolbox, ToolboxSettings, places};

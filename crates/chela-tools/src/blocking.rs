@@ -1,0 +1,74 @@
+//! Tools that read files and databases: plain functions, run on a thread that may wait.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::de::DeserializeOwned;
+
+use crate::{Call, Output, Running, Spec, Tool, schema};
+
+/// Said when nobody waits for the result any more. Long work looks at it now and then.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Sets a [`Stop`] when the call is dropped.
+struct OnDrop(Stop);
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What a plain function knows of its call.
+#[derive(Debug, Default)]
+pub(crate) struct Job {
+    /// Names what the call leaves in the spool.
+    pub(crate) name: String,
+    pub(crate) stop: Stop,
+}
+
+/// A tool that is a plain function over something shared.
+pub(crate) struct Blocking<C, A> {
+    pub(crate) spec: Spec,
+    pub(crate) with: Arc<C>,
+    pub(crate) act: fn(&C, A, &Job) -> Output,
+}
+
+impl<C, A> Tool for Blocking<C, A>
+where
+    C: Send + Sync + 'static,
+    A: DeserializeOwned + Send + 'static,
+{
+    fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    fn run<'a>(&'a self, call: Call<'a>) -> Running<'a> {
+        Box::pin(async move {
+            let arguments: A = match schema::read(call.arguments) {
+                Ok(arguments) => arguments,
+                Err(refused) => return refused,
+            };
+            let job = Job {
+                name: format!("{}-{}", self.spec.name, call.id),
+                stop: Stop::default(),
+            };
+            let _guard = OnDrop(job.stop.clone());
+            let (with, act) = (Arc::clone(&self.with), self.act);
+            let work = tokio::task::spawn_blocking(move || act(&with, arguments, &job));
+            work.await.unwrap_or_else(|_| {
+                Output::failed(format!(
+                    "{} failed inside Chela. Try another way.",
+                    self.spec.name
+                ))
+            })
+        })
+    }
+}

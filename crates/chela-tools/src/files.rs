@@ -1,0 +1,96 @@
+//! The file tools: read, write, edit, apply_patch, grep, find, ls, image.
+
+mod change;
+mod edit;
+mod find;
+mod grep;
+mod image;
+mod ls;
+mod near;
+mod patch;
+mod read;
+mod text;
+mod tree;
+mod write;
+
+use std::sync::Arc;
+
+use chela_core::Entropy;
+use chela_core::suggest::nearest;
+
+use crate::place::{Access, EntryKind, PlaceError, Places};
+use crate::{Bound, Output, Tool};
+
+/// Whether a model can look at pictures.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ImageInput {
+    Yes,
+    #[default]
+    No,
+}
+
+/// Largest picture sent to a model, unless the config says otherwise.
+pub(crate) const MOST_IMAGE_BYTES: u64 = 6 * 1024 * 1024;
+/// Files larger than this are read in pieces, never changed.
+const MOST_FILE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// What the file tools share.
+pub(crate) struct Files {
+    pub(crate) places: Arc<Places>,
+    pub(crate) bound: Arc<Bound>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) images: ImageInput,
+    pub(crate) most_image_bytes: u64,
+}
+
+pub(crate) fn tools(files: &Arc<Files>) -> Vec<Arc<dyn Tool>> {
+    vec![
+        read::tool(files),
+        write::tool(files),
+        edit::tool(files),
+        patch::tool(files),
+        grep::tool(files),
+        find::tool(files),
+        ls::tool(files),
+        image::tool(files),
+    ]
+}
+
+impl Files {
+    /// Says that a path cannot be used; a missing file comes with the name that was meant.
+    fn refused(&self, given: &str, error: &PlaceError) -> Output {
+        let hint = match error {
+            PlaceError::Missing { .. } => self.meant(given),
+            _ => None,
+        };
+        match hint {
+            Some(meant) => Output::failed(format!("{error} Did you mean `{meant}`?")),
+            None => Output::failed(error.to_string()),
+        }
+    }
+
+    /// The entry nearest to a path that does not exist.
+    fn meant(&self, given: &str) -> Option<String> {
+        const MOST: usize = 2_000;
+        let given = given.trim().trim_end_matches('/');
+        let (folder, name) = match given.rsplit_once('/') {
+            Some((folder, name)) => (if folder.is_empty() { "/" } else { folder }, name),
+            None => (".", given),
+        };
+        let spot = self.places.locate(folder, Access::Read).ok()?;
+        let (entries, _) = spot.entries(MOST).ok()?;
+        let names: Vec<String> = entries
+            .into_iter()
+            .filter(|entry| entry.kind != EntryKind::Other)
+            .filter_map(|entry| entry.name.into_string().ok())
+            .collect();
+        let near = nearest(name, names.iter().map(String::as_str))?;
+        Some(match folder {
+            "." => near.to_owned(),
+            folder => format!("{}/{near}", folder.trim_end_matches('/')),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

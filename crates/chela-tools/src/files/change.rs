@@ -1,0 +1,87 @@
+//! What a write changed, in lines.
+
+use serde_json::{Value, json};
+
+/// The lines that differ between two texts, without the equal ones before and after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Change {
+    /// First line that differs, from 1.
+    pub(super) from: usize,
+    pub(super) removed: usize,
+    pub(super) added: usize,
+}
+
+impl Change {
+    /// `None` when nothing changed.
+    pub(super) fn between(old: &str, new: &str) -> Option<Self> {
+        if old == new {
+            return None;
+        }
+        let old: Vec<&str> = old.split_inclusive('\n').collect();
+        let new: Vec<&str> = new.split_inclusive('\n').collect();
+        let same = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+        let tail = old[same..]
+            .iter()
+            .rev()
+            .zip(new[same..].iter().rev())
+            .take_while(|(a, b)| a == b)
+            .count();
+        Some(Self {
+            from: same + 1,
+            removed: old.len() - same - tail,
+            added: new.len() - same - tail,
+        })
+    }
+
+    pub(super) fn to_json(self) -> Value {
+        json!({ "fromLine": self.from, "removed": self.removed, "added": self.added })
+    }
+}
+
+impl std::fmt::Display for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            from,
+            removed,
+            added,
+        } = *self;
+        match (removed, added) {
+            (0, 1) => write!(f, "1 line added at line {from}"),
+            (0, added) => write!(f, "{added} lines added at line {from}"),
+            (1, 0) => write!(f, "line {from} removed"),
+            (removed, 0) => write!(f, "lines {from}-{} removed", from + removed - 1),
+            (1, 1) => write!(f, "line {from} changed"),
+            (removed, added) if removed == added => {
+                write!(f, "lines {from}-{} changed", from + added - 1)
+            }
+            (removed, added) => {
+                write!(f, "{removed} lines from line {from} on replaced by {added}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Change;
+
+    #[test]
+    fn says_which_lines_changed() {
+        let said = |old, new| Change::between(old, new).map(|change| change.to_string());
+        assert_eq!(said("a\nb\n", "a\nb\n"), None);
+        assert_eq!(said("a\nb\nc\n", "a\nX\nc\n").unwrap(), "line 2 changed");
+        assert_eq!(
+            said("a\nc\n", "a\nb\nc\n").unwrap(),
+            "1 line added at line 2"
+        );
+        assert_eq!(said("a\nb\nc\n", "a\nc\n").unwrap(), "line 2 removed");
+        assert_eq!(
+            said("a\nb\nc\n", "x\ny\n").unwrap(),
+            "3 lines from line 1 on replaced by 2"
+        );
+        assert_eq!(
+            said("a\na\n", "a\na\na\n").unwrap(),
+            "1 line added at line 3"
+        );
+    }
+}

@@ -1,0 +1,187 @@
+//! `edit`.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::change::Change;
+use super::near::closest;
+use super::text::{self, Ending, Text};
+use super::{Files, MOST_FILE_BYTES};
+use crate::blocking::{Blocking, Job};
+use crate::place::{Access, Spot};
+use crate::schema::{Kind, Schema};
+use crate::{Effect, Output, Piece, Sink, SinkKind, Spec, Tool};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Arguments {
+    path: String,
+    old_text: String,
+    new_text: String,
+    replace_all: Option<bool>,
+}
+
+pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
+    Arc::new(Blocking {
+        spec: Spec {
+            name: "edit",
+            description: "Replace exact text in a file. oldText must occur once, spaces and line breaks included, unless replaceAll is set.".to_owned(),
+            parameters: Schema::object()
+                .required(
+                    "path",
+                    Kind::text().not_empty().such_as("notes.md"),
+                    "Path, relative to the workspace or absolute",
+                )
+                .required(
+                    "oldText",
+                    Kind::text().not_empty().such_as("colour: red"),
+                    "Text to replace, exactly as it stands in the file",
+                )
+                .required("newText", Kind::text().such_as("colour: blue"), "Text to put there")
+                .optional("replaceAll", Kind::flag(), "Replace every place it occurs in")
+                .build(),
+            effect: Effect::WriteReversible,
+            sinks: &[
+                Sink {
+                    argument: "path",
+                    kind: SinkKind::Path,
+                },
+                Sink {
+                    argument: "newText",
+                    kind: SinkKind::Text,
+                },
+            ],
+        },
+        with: Arc::clone(files),
+        act: edit,
+    })
+}
+
+fn edit(files: &Files, arguments: Arguments, _: &Job) -> Output {
+    let spot = match files.places.locate(&arguments.path, Access::Write) {
+        Ok(spot) => spot,
+        Err(error) => return files.refused(&arguments.path, &error),
+    };
+    let text = match whole_text(files, &spot) {
+        Ok(text) => text,
+        Err(refused) => return refused,
+    };
+    let (old, new) = match fitted(&text, &arguments) {
+        Some(pair) => pair,
+        None => {
+            return Output::failed("edit: oldText and newText are the same; nothing would change.");
+        }
+    };
+    let count = text.body.matches(&old).count();
+    let all = arguments.replace_all == Some(true);
+    let body = match (count, all) {
+        (0, _) => return missing(files, &spot, &text.body, &old),
+        (1, _) => text.body.replacen(&old, &new, 1),
+        (_, true) => text.body.replace(&old, &new),
+        (count, false) => {
+            return Output::failed(format!(
+                "oldText occurs {count} times in {}, at lines {}. Give more lines around the one you mean, or set replaceAll.",
+                spot.shown(),
+                lines_of(&text.body, &old)
+            ));
+        }
+    };
+    let bytes = match text.shape.encode(&body) {
+        Ok(bytes) => bytes,
+        Err(c) => {
+            return Output::failed(format!(
+                "{} is {} and cannot hold `{c}`. Use other characters, or write the whole file anew.",
+                spot.shown(),
+                text.shape.encoding.as_str()
+            ));
+        }
+    };
+    if let Err(error) = spot.replace(&bytes, files.entropy.as_ref()) {
+        return files.refused(&arguments.path, &error);
+    }
+    let change = Change::between(&text.body, &body);
+    let places = match count {
+        1 => String::new(),
+        count => format!(" in {count} places"),
+    };
+    let said = change.map_or_else(String::new, |change| format!(": {change}"));
+    Output::said(format!("Edited {}{places}{said}.", spot.shown())).with_details(json!({
+        "path": spot.shown(),
+        "replaced": count,
+        "change": change.map(Change::to_json),
+    }))
+}
+
+/// The text of a file that is to be changed.
+pub(super) fn whole_text(files: &Files, spot: &Spot) -> Result<Text, Output> {
+    let bytes = match spot.read(MOST_FILE_BYTES) {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(size)) => {
+            return Err(Output::failed(format!(
+                "{} has {size} bytes; files of more than {MOST_FILE_BYTES} are not changed here. Use exec.",
+                spot.shown()
+            )));
+        }
+        Err(error) => return Err(files.refused(spot.shown(), &error)),
+    };
+    text::decode(&bytes).ok_or_else(|| {
+        Output::failed(format!(
+            "{} is not text and cannot be edited.",
+            spot.shown()
+        ))
+    })
+}
+
+/// Old and new text with the line endings the text has in memory; `None` when they are equal.
+fn fitted(text: &Text, arguments: &Arguments) -> Option<(String, String)> {
+    let (mut old, mut new) = (arguments.old_text.clone(), arguments.new_text.clone());
+    match text.shape.ending {
+        Ending::CrLf => {
+            old = old.replace("\r\n", "\n");
+            new = new.replace("\r\n", "\n");
+        }
+        // Of a file with both endings, the one the old text stands in is kept.
+        Ending::Mixed if !text.body.contains(&old) && !old.contains('\r') => {
+            let carried = old.replace('\n', "\r\n");
+            if text.body.contains(&carried) {
+                old = carried;
+                new = new.replace("\r\n", "\n").replace('\n', "\r\n");
+            }
+        }
+        Ending::Mixed | Ending::Lf => {}
+    }
+    (old != new).then_some((old, new))
+}
+
+fn lines_of(body: &str, old: &str) -> String {
+    const MOST: usize = 10;
+    let lines: Vec<String> = body
+        .match_indices(old)
+        .take(MOST)
+        .map(|(at, _)| (body[..at].matches('\n').count() + 1).to_string())
+        .collect();
+    lines.join(", ")
+}
+
+/// Says that a text is not there, and shows what comes nearest.
+fn missing(files: &Files, spot: &Spot, body: &str, old: &str) -> Output {
+    let name = spot.shown();
+    let Some(near) = closest(body, old) else {
+        return Output::failed(format!(
+            "oldText is not in {name}, and nothing in it comes near. Call read first and copy the text exactly."
+        ));
+    };
+    let why = match near.only_blanks {
+        true => "they differ from oldText only in spaces, tabs or blank lines",
+        false => "compare them with oldText character by character",
+    };
+    let mut output = Output::failed(format!(
+        "oldText is not in {name}. Closest are lines {}-{}; {why}:",
+        near.from, near.to
+    ));
+    let excerpt = spot.label(near.text, files.entropy.as_ref());
+    output.content.push(Piece::Text(excerpt));
+    output
+}

@@ -1,0 +1,303 @@
+//! `grep`.
+
+use std::io::Read;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use chela_core::{Origin, Trust, grouped};
+use chela_guard::{ExternalSource, Labelled};
+use regex::bytes::{Regex, RegexBuilder};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::find::{Pattern, ignored};
+use super::tree::{Ended, Tree};
+use super::{Files, text};
+use crate::blocking::{Blocking, Job};
+use crate::place::{Access, EntryKind, PlaceError, Spot};
+use crate::schema::{Kind, Schema};
+use crate::{Effect, Output, Piece, Sink, SinkKind, Spec, Tool};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Arguments {
+    pattern: String,
+    path: Option<String>,
+    glob: Option<String>,
+    ignore_case: Option<bool>,
+    literal: Option<bool>,
+    context: Option<usize>,
+    limit: Option<usize>,
+    include_ignored: Option<bool>,
+}
+
+const USUAL_LIMIT: usize = 100;
+/// Longer lines are cut.
+const MOST_LINE_CHARS: usize = 500;
+/// Of larger files only the beginning is searched.
+const MOST_SEARCHED: u64 = 64 * 1024 * 1024;
+/// A pattern that would need more memory is refused.
+const MOST_PATTERN_BYTES: usize = 4 * 1024 * 1024;
+
+pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
+    Arc::new(Blocking {
+        spec: Spec {
+            name: "grep",
+            description: "Search the text of files with a regular expression, line by line; what .gitignore names is left out.".to_owned(),
+            parameters: Schema::object()
+                .required(
+                    "pattern",
+                    Kind::text().not_empty().such_as("fn main"),
+                    "Regular expression, or plain text with literal",
+                )
+                .optional("path", Kind::text(), "File or folder; the workspace unless given")
+                .optional("glob", Kind::text().not_empty(), "Only files like this, such as `*.rs`")
+                .optional("ignoreCase", Kind::flag(), "Capital letters do not matter")
+                .optional("literal", Kind::flag(), "The pattern is plain text")
+                .optional(
+                    "context",
+                    Kind::integer().min(0).max(20),
+                    "Lines shown before and after each match",
+                )
+                .optional(
+                    "limit",
+                    Kind::integer().min(1).max(2_000),
+                    "At most so many matches; 100 unless given",
+                )
+                .optional("includeIgnored", Kind::flag(), "Also what .gitignore names")
+                .build(),
+            effect: Effect::Read,
+            sinks: &[Sink {
+                argument: "path",
+                kind: SinkKind::Path,
+            }],
+        },
+        with: Arc::clone(files),
+        act: grep,
+    })
+}
+
+fn grep(files: &Files, arguments: Arguments, job: &Job) -> Output {
+    let (regex, glob) = match (
+        regex(&arguments),
+        arguments.glob.as_deref().map(Pattern::new),
+    ) {
+        (Err(error), _) => {
+            return Output::failed(format!(
+                "grep: argument `pattern` is no regular expression: {}. For plain text set literal to true.",
+                last_line(&error.to_string())
+            ));
+        }
+        (_, Some(Err(error))) => {
+            return Output::failed(format!(
+                "grep: argument `glob` is no glob: {error}. Example: {{\"pattern\":\"fn main\",\"glob\":\"*.rs\"}}"
+            ));
+        }
+        (Ok(regex), glob) => (regex, glob.and_then(Result::ok)),
+    };
+    let path = arguments.path.as_deref().unwrap_or(".");
+    let spot = match files.places.locate(path, Access::Read) {
+        Ok(spot) => spot,
+        Err(error) => return files.refused(path, &error),
+    };
+    let mut search = Search {
+        regex,
+        context: arguments.context.unwrap_or(0),
+        limit: arguments.limit.unwrap_or(USUAL_LIMIT),
+        room: files.bound.chars().saturating_mul(4),
+        matches: 0,
+        files: 0,
+        trust: None,
+        lines: Vec::new(),
+    };
+    let mut ended = Ended::Whole;
+    match spot.kind() {
+        EntryKind::File => match spot.open() {
+            Ok(file) => search.file(file, spot.shown(), spot.trust()),
+            Err(error) => return files.refused(path, &error),
+        },
+        EntryKind::Folder => {
+            let tree = Tree {
+                places: &files.places,
+                ignored: ignored(arguments.include_ignored),
+                stop: &job.stop,
+            };
+            ended = tree.walk(&spot, &mut |visit| {
+                let wanted = glob
+                    .as_ref()
+                    .is_none_or(|glob| glob.matches(visit.relative));
+                if visit.kind == EntryKind::File
+                    && wanted
+                    && let Some(file) = visit.open()
+                {
+                    let shown = visit.relative.display().to_string();
+                    search.file(file, &joined(&spot, &shown), spot.trust_of(visit.path));
+                }
+                match search.is_full() {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
+            });
+        }
+        kind => {
+            let path = spot.shown().to_owned();
+            let error = match kind {
+                EntryKind::Absent => PlaceError::Missing { path },
+                _ => PlaceError::NotFile { path },
+            };
+            return files.refused(spot.shown(), &error);
+        }
+    }
+    output(files, &arguments, &spot, search, ended, job)
+}
+
+fn output(
+    files: &Files,
+    arguments: &Arguments,
+    spot: &Spot,
+    search: Search,
+    ended: Ended,
+    job: &Job,
+) -> Output {
+    let note = match (ended, search.is_full()) {
+        (Ended::TooMany, _) => {
+            Some("[Too many files: only part was searched. Give a path or a glob.]".to_owned())
+        }
+        (_, true) => Some(format!(
+            "[Stopped after {} matches. Narrow the pattern, the path or the glob, or raise limit.]",
+            grouped(search.matches)
+        )),
+        _ => None,
+    };
+    if search.matches == 0 {
+        let note = note.unwrap_or_default();
+        return Output::said(format!(
+            "No match for {} in {}. {note}",
+            arguments.pattern,
+            spot.shown()
+        ));
+    }
+    let trust = search.trust.unwrap_or(Trust::External);
+    let label = |text: String| {
+        let origin = Origin::file(spot.shown(), &text);
+        match trust {
+            Trust::External => {
+                let source = ExternalSource::File {
+                    path: spot.shown().to_owned(),
+                };
+                Labelled::external(&text, &source, origin, files.entropy.as_ref())
+            }
+            trust => Labelled::local(text, trust, origin),
+        }
+    };
+    let mut output = files
+        .bound
+        .output(&job.name, search.lines.join("\n"), trust, label);
+    let note = note.map(|note| Piece::Text(Labelled::runtime(note)));
+    output.content.extend(note);
+    output.with_details(json!({ "matches": search.matches, "files": search.files }))
+}
+
+fn regex(arguments: &Arguments) -> Result<Regex, regex::Error> {
+    let pattern = match arguments.literal {
+        Some(true) => regex::escape(&arguments.pattern),
+        _ => arguments.pattern.clone(),
+    };
+    RegexBuilder::new(&pattern)
+        .case_insensitive(arguments.ignore_case == Some(true))
+        .size_limit(MOST_PATTERN_BYTES)
+        .build()
+}
+
+/// The line of an error that says what is wrong.
+fn last_line(error: &str) -> &str {
+    let line = error.lines().last().unwrap_or(error);
+    line.strip_prefix("error: ").unwrap_or(line)
+}
+
+fn joined(spot: &Spot, relative: &str) -> String {
+    match spot.shown() {
+        "." => relative.to_owned(),
+        base => format!("{base}/{relative}"),
+    }
+}
+
+struct Search {
+    regex: Regex,
+    context: usize,
+    limit: usize,
+    /// Characters still to be gathered: more than fit would only be cut.
+    room: usize,
+    matches: usize,
+    files: usize,
+    /// The lowest trust of what was found.
+    trust: Option<Trust>,
+    lines: Vec<String>,
+}
+
+impl Search {
+    fn is_full(&self) -> bool {
+        self.matches >= self.limit || self.room == 0
+    }
+
+    fn file(&mut self, file: std::fs::File, shown: &str, trust: Trust) {
+        let mut bytes = Vec::new();
+        let read = file.take(MOST_SEARCHED).read_to_end(&mut bytes);
+        if read.is_err() {
+            return;
+        }
+        match text::decode(&bytes) {
+            Some(text) => self.text(text.body.as_bytes(), shown, trust),
+            None => {}
+        }
+    }
+
+    fn text(&mut self, text: &[u8], shown: &str, trust: Trust) {
+        if !self.regex.is_match(text) {
+            return;
+        }
+        let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
+        // The first line not shown yet.
+        let mut next = 0;
+        let mut any = false;
+        for (at, line) in lines.iter().enumerate() {
+            if self.is_full() {
+                break;
+            }
+            if line.is_empty() && at + 1 == lines.len() || !self.regex.is_match(line) {
+                continue;
+            }
+            self.matches += 1;
+            any = true;
+            let from = at.saturating_sub(self.context).max(next);
+            let to = (at + self.context).min(lines.len() - 1);
+            if self.context > 0 && from > next && next > 0 {
+                self.lines.push("--".to_owned());
+            }
+            for (number, line) in lines.iter().enumerate().take(to + 1).skip(from) {
+                let hit = number == at || self.regex.is_match(line);
+                self.push(shown, number + 1, line, hit);
+            }
+            next = next.max(to + 1);
+        }
+        if any {
+            self.files += 1;
+            self.trust = Some(self.trust.map_or(trust, |lowest| lowest.join(trust)));
+        }
+    }
+
+    fn push(&mut self, shown: &str, number: usize, line: &[u8], hit: bool) {
+        let line = String::from_utf8_lossy(line);
+        let line = line.trim_end_matches('\r');
+        let cut = match line.char_indices().nth(MOST_LINE_CHARS) {
+            Some((end, _)) => format!("{}…", &line[..end]),
+            None => line.to_owned(),
+        };
+        let text = match hit {
+            true => format!("{shown}:{number}: {cut}"),
+            false => format!("{shown}-{number}- {cut}"),
+        };
+        self.room = self.room.saturating_sub(text.len() + 1);
+        self.lines.push(text);
+    }
+}

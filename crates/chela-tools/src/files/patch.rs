@@ -1,0 +1,265 @@
+//! `apply_patch`: several files at once, all or none.
+
+mod apply;
+mod parse;
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::change::Change;
+use super::edit::whole_text;
+use super::text::Shape;
+use super::{Files, MOST_FILE_BYTES};
+use crate::blocking::{Blocking, Job};
+use crate::place::{Access, EntryKind, PlaceError, Spot};
+use crate::schema::{Kind, Schema};
+use crate::{Effect, Output, Sink, SinkKind, Spec, Success, Tool};
+
+use parse::Section;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    patch: String,
+}
+
+pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
+    Arc::new(Blocking {
+        spec: Spec {
+            name: "apply_patch",
+            description: "Change several files at once; either all changes are made or none. Between `*** Begin Patch` and `*** End Patch` come sections `*** Add File: path`, `*** Update File: path` (with `*** Move to: path` to rename) and `*** Delete File: path`. Lines begin with a space (kept), `-` (removed) or `+` (added); `@@ some line` says where to look.".to_owned(),
+            parameters: Schema::object()
+                .required(
+                    "patch",
+                    Kind::text().not_empty().such_as(
+                        "*** Begin Patch\n*** Update File: notes.md\n@@\n-old line\n+new line\n*** End Patch",
+                    ),
+                    "The patch",
+                )
+                .build(),
+            effect: Effect::WriteReversible,
+            sinks: &[Sink {
+                argument: "patch",
+                kind: SinkKind::Text,
+            }],
+        },
+        with: Arc::clone(files),
+        act: patch,
+    })
+}
+
+/// One file as the patch leaves it.
+struct Outcome {
+    spot: Spot,
+    /// What was there; `None` for nothing.
+    before: Option<Vec<u8>>,
+    /// What will be there; `None` for nothing.
+    after: Option<Vec<u8>>,
+    said: String,
+    details: Value,
+}
+
+fn patch(files: &Files, arguments: Arguments, _: &Job) -> Output {
+    let sections = match parse::parse(&arguments.patch) {
+        Ok(sections) => sections,
+        Err(problem) => {
+            return Output::failed(format!(
+                "The patch cannot be read: {problem}. Nothing was changed."
+            ));
+        }
+    };
+    let mut outcomes: Vec<Outcome> = Vec::new();
+    for section in &sections {
+        match plan(files, section, &outcomes) {
+            Ok(planned) => outcomes.extend(planned),
+            Err(refused) => return nothing_changed(refused),
+        }
+    }
+    match commit(files, &outcomes) {
+        Ok(()) => {
+            let said: Vec<&str> = outcomes
+                .iter()
+                .map(|outcome| outcome.said.as_str())
+                .filter(|said| !said.is_empty())
+                .collect();
+            let details: Vec<&Value> = outcomes.iter().map(|outcome| &outcome.details).collect();
+            Output::said(said.join("\n")).with_details(json!({ "files": details }))
+        }
+        Err(refused) => refused,
+    }
+}
+
+fn nothing_changed(mut refused: Output) -> Output {
+    let note = chela_guard::Labelled::runtime("Nothing was changed.");
+    refused.content.push(crate::Piece::Text(note));
+    refused.success = Success::Failed;
+    refused
+}
+
+/// What a section does, without doing it.
+fn plan(files: &Files, section: &Section, planned: &[Outcome]) -> Result<Vec<Outcome>, Output> {
+    let at = |path: &str, found: Result<Spot, PlaceError>| {
+        let spot = found.map_err(|error| files.refused(path, &error))?;
+        match planned.iter().any(|other| other.spot.path() == spot.path()) {
+            true => Err(Output::failed(format!(
+                "{} stands in the patch twice. Put all its changes in one section.",
+                spot.shown()
+            ))),
+            false => Ok(spot),
+        }
+    };
+    match section {
+        Section::Add { path, content } => {
+            let spot = at(path, files.places.locate_new(path))?;
+            absent(&spot)?;
+            Ok(vec![added(spot, content.clone().into_bytes(), "Added")])
+        }
+        Section::Delete { path } => {
+            let spot = at(path, files.places.locate(path, Access::Write))?;
+            Ok(vec![removed(files, spot, "Deleted")?])
+        }
+        Section::Update {
+            path,
+            move_to,
+            chunks,
+        } => {
+            let spot = at(path, files.places.locate(path, Access::Write))?;
+            let text = whole_text(files, &spot)?;
+            let body = apply::apply(&text.body, chunks).map_err(|missing| {
+                let mut output = Output::failed(format!(
+                    "{}: these lines of the patch are not in the file{}. Call read and copy them exactly.",
+                    spot.shown(),
+                    missing.after()
+                ));
+                let quoted = chela_guard::Labelled::runtime(missing.lines);
+                output.content.push(crate::Piece::Text(quoted));
+                output
+            })?;
+            let bytes = encoded(&spot, text.shape, &body)?;
+            let change = Change::between(&text.body, &body);
+            match move_to {
+                None => {
+                    let before = text.shape.encode(&text.body).ok();
+                    let said = change.map_or_else(
+                        || format!("{}: nothing changed", spot.shown()),
+                        |change| format!("Updated {}: {change}", spot.shown()),
+                    );
+                    let details =
+                        json!({ "path": spot.shown(), "change": change.map(Change::to_json) });
+                    Ok(vec![Outcome {
+                        spot,
+                        before,
+                        after: Some(bytes),
+                        said,
+                        details,
+                    }])
+                }
+                Some(new) => {
+                    let target = at(new, files.places.locate_new(new))?;
+                    absent(&target)?;
+                    let said = format!("Moved {} to {}", spot.shown(), target.shown());
+                    let mut old = removed(files, spot, "")?;
+                    old.said = String::new();
+                    let mut new = added(target, bytes, "");
+                    new.said = said;
+                    Ok(vec![new, old])
+                }
+            }
+        }
+    }
+}
+
+fn absent(spot: &Spot) -> Result<(), Output> {
+    match spot.kind() {
+        EntryKind::Absent => Ok(()),
+        _ => Err(Output::failed(format!(
+            "{} exists already. Use `*** Update File:` to change it.",
+            spot.shown()
+        ))),
+    }
+}
+
+fn encoded(spot: &Spot, shape: Shape, body: &str) -> Result<Vec<u8>, Output> {
+    shape.encode(body).map_err(|c| {
+        Output::failed(format!(
+            "{} is {} and cannot hold `{c}`.",
+            spot.shown(),
+            shape.encoding.as_str()
+        ))
+    })
+}
+
+fn added(spot: Spot, bytes: Vec<u8>, verb: &str) -> Outcome {
+    let said = format!("{verb} {} ({} bytes)", spot.shown(), bytes.len());
+    let details = json!({ "path": spot.shown(), "added": true });
+    Outcome {
+        spot,
+        before: None,
+        after: Some(bytes),
+        said,
+        details,
+    }
+}
+
+fn removed(files: &Files, spot: Spot, verb: &str) -> Result<Outcome, Output> {
+    let before = match spot.read(MOST_FILE_BYTES) {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(_)) => {
+            return Err(Output::failed(format!(
+                "{} is too large to be deleted by a patch. Use exec.",
+                spot.shown()
+            )));
+        }
+        Err(error) => return Err(files.refused(spot.shown(), &error)),
+    };
+    let said = format!("{verb} {}", spot.shown());
+    let details = json!({ "path": spot.shown(), "deleted": true });
+    Ok(Outcome {
+        spot,
+        before: Some(before),
+        after: None,
+        said,
+        details,
+    })
+}
+
+/// Makes all changes; when one fails, those before it are taken back.
+fn commit(files: &Files, outcomes: &[Outcome]) -> Result<(), Output> {
+    let put = |spot: &Spot, bytes: Option<&Vec<u8>>| match bytes {
+        Some(bytes) => spot.replace(bytes, files.entropy.as_ref()),
+        None => spot.remove(),
+    };
+    for (done, outcome) in outcomes.iter().enumerate() {
+        let Err(error) = put(&outcome.spot, outcome.after.as_ref()) else {
+            continue;
+        };
+        let undone: Vec<String> = outcomes[..done]
+            .iter()
+            .rev()
+            .filter(|outcome| undo(files, outcome).is_err())
+            .map(|outcome| outcome.spot.shown().to_owned())
+            .collect();
+        return Err(match undone.as_slice() {
+            [] => nothing_changed(files.refused(outcome.spot.shown(), &error)),
+            left => Output::failed(format!(
+                "{error} Changes to {} could not be taken back; look at them.",
+                left.join(", ")
+            )),
+        });
+    }
+    Ok(())
+}
+
+/// Puts back what was there.
+fn undo(files: &Files, outcome: &Outcome) -> Result<(), PlaceError> {
+    match &outcome.before {
+        Some(bytes) => outcome.spot.replace(bytes, files.entropy.as_ref()),
+        None => {
+            // The spot was empty when it was found; now the new file stands there.
+            let path = outcome.spot.path().to_string_lossy();
+            files.places.locate(&path, Access::Write)?.remove()
+        }
+    }
+}

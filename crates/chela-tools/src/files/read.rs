@@ -1,0 +1,290 @@
+//! `read`.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::sync::Arc;
+
+use chela_core::grouped;
+use chela_guard::Labelled;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::text::{self, Encoding, Mark};
+use super::{Files, MOST_FILE_BYTES, image};
+use crate::blocking::{Blocking, Job, Stop};
+use crate::place::{Access, Spot};
+use crate::schema::{Kind, Schema};
+use crate::{Effect, Output, Piece, Sink, SinkKind, Spec, Tool};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Arguments {
+    path: String,
+    offset: Option<usize>,
+    limit: Option<usize>,
+    column: Option<usize>,
+    line_numbers: Option<bool>,
+}
+
+pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
+    Arc::new(Blocking {
+        spec: Spec {
+            name: "read",
+            description: "Read a file: text by lines, or a picture. Long files come in parts; go on with offset.".to_owned(),
+            parameters: Schema::object()
+                .required(
+                    "path",
+                    Kind::text().not_empty().such_as("notes.md"),
+                    "Path, relative to the workspace or absolute",
+                )
+                .optional("offset", Kind::integer().min(1), "First line, from 1")
+                .optional("limit", Kind::integer().min(1), "How many lines")
+                .optional(
+                    "column",
+                    Kind::integer().min(1),
+                    "First character of the first line, for very long lines",
+                )
+                .optional("lineNumbers", Kind::flag(), "Put its number before each line")
+                .build(),
+            effect: Effect::Read,
+            sinks: &[Sink {
+                argument: "path",
+                kind: SinkKind::Path,
+            }],
+        },
+        with: Arc::clone(files),
+        act: read,
+    })
+}
+
+/// Enough of a file to tell what it is.
+const SAMPLE: usize = 64 * 1024;
+
+fn read(files: &Files, arguments: Arguments, job: &Job) -> Output {
+    let located = files.places.locate(&arguments.path, Access::Read);
+    let opened = located.and_then(|spot| spot.open().map(|file| (spot, file)));
+    let (spot, mut file) = match opened {
+        Ok(opened) => opened,
+        Err(error) => return files.refused(&arguments.path, &error),
+    };
+    let mut sample = Vec::with_capacity(SAMPLE);
+    if let Err(error) = (&mut file).take(SAMPLE as u64).read_to_end(&mut sample) {
+        return Output::failed(format!("{} cannot be read: {error}.", spot.shown()));
+    }
+    if let Some(kind) = image::kind_of(&sample) {
+        return image::shown(files, &spot, kind);
+    }
+    let Some((encoding, mark)) = text::sniff(&sample) else {
+        let size = file.metadata().map_or(0, |metadata| metadata.len());
+        return Output::failed(format!(
+            "{} is not text ({} bytes). Use exec with a program that understands it, such as `file`.",
+            spot.shown(),
+            grouped(size as usize)
+        ));
+    };
+    let wanted = Wanted {
+        from: arguments.offset.unwrap_or(1).max(1),
+        lines: arguments.limit.unwrap_or(usize::MAX),
+        column: arguments.column.unwrap_or(1).max(1),
+        // Room for the note and the markers of foreign text.
+        chars: files.bound.chars().saturating_sub(400).max(200),
+    };
+    let found = match encoding {
+        Encoding::Utf8 | Encoding::Latin1 => {
+            let skip = match mark {
+                Mark::Present => 3,
+                Mark::Absent => 0,
+            };
+            match file.seek(SeekFrom::Start(skip)) {
+                Ok(_) => stream(file, encoding, &wanted, &job.stop),
+                Err(error) => Err(error),
+            }
+        }
+        Encoding::Utf16Le | Encoding::Utf16Be => match spot.read(MOST_FILE_BYTES) {
+            Ok(Ok(bytes)) => match text::decode(&bytes) {
+                Some(text) => stream_bytes(text.body.as_bytes(), &wanted, &job.stop),
+                None => return Output::failed(format!("{} is not text.", spot.shown())),
+            },
+            Ok(Err(size)) => {
+                return Output::failed(format!(
+                    "{} is {} bytes of {}; more than {} cannot be read. Convert it with exec first.",
+                    spot.shown(),
+                    grouped(size as usize),
+                    encoding.as_str(),
+                    grouped(MOST_FILE_BYTES as usize)
+                ));
+            }
+            Err(error) => return files.refused(&arguments.path, &error),
+        },
+    };
+    match found {
+        Ok(found) => output(files, &spot, &arguments, &wanted, found, encoding),
+        Err(error) => Output::failed(format!("{} cannot be read: {error}.", spot.shown())),
+    }
+}
+
+/// The lines that were asked for, and how much of them fits.
+#[derive(Debug, Clone, Copy)]
+struct Wanted {
+    from: usize,
+    lines: usize,
+    column: usize,
+    chars: usize,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Found {
+    lines: Vec<String>,
+    /// Lines of the whole file.
+    total: usize,
+    /// The first line did not fit; it goes on at this character.
+    goes_on_at: Option<usize>,
+}
+
+fn stream(file: File, encoding: Encoding, wanted: &Wanted, stop: &Stop) -> std::io::Result<Found> {
+    match encoding {
+        Encoding::Latin1 => take_lines(BufReader::new(file), wanted, stop, |bytes| {
+            bytes.iter().map(|byte| char::from(*byte)).collect()
+        }),
+        _ => take_lines(BufReader::new(file), wanted, stop, lossy),
+    }
+}
+
+fn stream_bytes(bytes: &[u8], wanted: &Wanted, stop: &Stop) -> std::io::Result<Found> {
+    take_lines(bytes, wanted, stop, lossy)
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Walks a file of any size and keeps only what was asked for and fits.
+fn take_lines(
+    mut reader: impl BufRead,
+    wanted: &Wanted,
+    stop: &Stop,
+    decode: impl Fn(&[u8]) -> String,
+) -> std::io::Result<Found> {
+    let mut found = Found::default();
+    let mut room = wanted.chars;
+    let mut full = false;
+    let mut line: Vec<u8> = Vec::new();
+    let last = wanted.from.saturating_add(wanted.lines);
+    // A line is kept up to what could be shown of it, in the longest encoding.
+    let keep = wanted
+        .column
+        .saturating_add(wanted.chars)
+        .saturating_mul(4)
+        .saturating_add(4);
+    loop {
+        let buffer = reader.fill_buf()?;
+        let at_end = buffer.is_empty();
+        let (piece, ended) = match buffer.iter().position(|byte| *byte == b'\n') {
+            Some(at) => (at + 1, true),
+            None => (buffer.len(), at_end),
+        };
+        let number = found.total + 1;
+        let wants = !full && number >= wanted.from && number < last;
+        if wants && line.len() < keep {
+            let more = buffer[..piece].len().min(keep - line.len());
+            line.extend_from_slice(&buffer[..more]);
+        } else if line.is_empty() && piece > 0 {
+            // Remembers that the line is there, without its text.
+            line.push(0);
+        }
+        reader.consume(piece);
+        if !ended {
+            continue;
+        }
+        if at_end && line.is_empty() {
+            return Ok(found);
+        }
+        found.total += 1;
+        if wants {
+            full = !keep_line(&mut found, &decode(trimmed(&line)), wanted, &mut room);
+        }
+        line.clear();
+        if at_end || (found.total.is_multiple_of(4096) && stop.is_set()) {
+            return Ok(found);
+        }
+    }
+}
+
+/// Without its line ending.
+fn trimmed(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// Keeps a line if it fits; whether more may follow.
+fn keep_line(found: &mut Found, line: &str, wanted: &Wanted, room: &mut usize) -> bool {
+    let first = found.lines.is_empty();
+    let skip = if first { wanted.column - 1 } else { 0 };
+    let shown: String = line.chars().skip(skip).collect();
+    let length = shown.chars().count() + 1;
+    if length <= *room {
+        *room -= length;
+        found.lines.push(shown);
+        return true;
+    }
+    if first {
+        found.lines.push(shown.chars().take(*room).collect());
+        found.goes_on_at = Some(skip + *room + 1);
+    }
+    false
+}
+
+fn output(
+    files: &Files,
+    spot: &Spot,
+    arguments: &Arguments,
+    wanted: &Wanted,
+    found: Found,
+    encoding: Encoding,
+) -> Output {
+    let name = spot.shown();
+    if found.total == 0 {
+        return Output::said(format!("[{name} is empty.]"));
+    }
+    if wanted.from > found.total {
+        return Output::failed(format!(
+            "{name} has {} lines; there is no line {}. Call read with offset between 1 and {}.",
+            grouped(found.total),
+            wanted.from,
+            found.total
+        ));
+    }
+    let to = wanted.from + found.lines.len().saturating_sub(1);
+    let note = match found.goes_on_at {
+        Some(column) => Some(format!(
+            "[Line {} of {} goes on: call read with offset={} column={column}.]",
+            wanted.from, found.total, wanted.from
+        )),
+        None if to < found.total => Some(format!(
+            "[Lines {}-{to} of {}. Go on with offset={}.]",
+            wanted.from,
+            grouped(found.total),
+            to + 1
+        )),
+        None => None,
+    };
+    let numbered = arguments.line_numbers == Some(true);
+    let lines = found.lines.iter().zip(wanted.from..);
+    let body: Vec<String> = lines
+        .map(|(line, number)| match numbered {
+            true => format!("{number:>6}\t{line}"),
+            false => line.clone(),
+        })
+        .collect();
+    let labelled = spot.label(body.join("\n"), files.entropy.as_ref());
+    let mut output = Output::of(labelled).with_details(json!({
+        "path": name,
+        "fromLine": wanted.from,
+        "toLine": to,
+        "lines": found.total,
+        "encoding": encoding.as_str(),
+    }));
+    let note = note.map(|note| Piece::Text(Labelled::runtime(note)));
+    output.content.extend(note);
+    output
+}

@@ -1,0 +1,218 @@
+//! Everything below a folder, without what `.gitignore` leaves out.
+//!
+//! Like all of the file tools it goes from one open folder to the next and follows no link.
+
+use std::ffi::OsStr;
+use std::io::Read;
+use std::ops::ControlFlow;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use crate::blocking::Stop;
+use crate::place::{Access, Closed, EntryKind, Fence, Places, Spot, list, open_file, open_folder};
+
+/// What to do with files that `.gitignore` names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ignored {
+    LeftOut,
+    Included,
+}
+
+/// One entry on the way.
+pub(super) struct Visit<'v> {
+    folder: BorrowedFd<'v>,
+    name: &'v OsStr,
+    pub(super) kind: EntryKind,
+    pub(super) modified: SystemTime,
+    /// From the folder the walk began in, with slashes.
+    pub(super) relative: &'v Path,
+    /// Where it really is.
+    pub(super) path: &'v Path,
+}
+
+impl Visit<'_> {
+    /// The file, when it still is one.
+    pub(super) fn open(&self) -> Option<std::fs::File> {
+        open_file(self.folder, self.name).ok()
+    }
+}
+
+/// How a walk ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    Whole,
+    /// The visitor had enough.
+    Early,
+    /// There are too many files.
+    TooMany,
+}
+
+const DEEPEST: usize = 64;
+const MOST_ENTRIES: usize = 500_000;
+const MOST_IN_FOLDER: usize = 100_000;
+const MOST_IGNORE_BYTES: u64 = 1024 * 1024;
+
+pub(super) struct Tree<'t> {
+    pub(super) places: &'t Places,
+    pub(super) ignored: Ignored,
+    pub(super) stop: &'t Stop,
+}
+
+type Visitor<'v> = &'v mut dyn FnMut(&Visit<'_>) -> ControlFlow<()>;
+
+impl Tree<'_> {
+    /// Visits every file and folder below, folders before what is in them, by name.
+    pub(super) fn walk(&self, base: &Spot, visit: Visitor<'_>) -> Ended {
+        let mut walk = Walk {
+            tree: self,
+            fence: Fence::of(self.places),
+            rules: Vec::new(),
+            left: MOST_ENTRIES,
+            visit,
+        };
+        if self.ignored == Ignored::LeftOut {
+            walk.rules_above(base);
+        }
+        let at = At {
+            shown: inside(base),
+            relative: PathBuf::new(),
+            path: base.path().to_owned(),
+            depth: 0,
+        };
+        match walk.folder(base.folder(), &at) {
+            ControlFlow::Continue(()) => Ended::Whole,
+            ControlFlow::Break(ended) => ended,
+        }
+    }
+}
+
+/// Where the walk is.
+struct At {
+    /// From the workspace, for rules of the folders above.
+    shown: PathBuf,
+    relative: PathBuf,
+    path: PathBuf,
+    depth: usize,
+}
+
+struct Walk<'t, 'v> {
+    tree: &'t Tree<'t>,
+    fence: Fence,
+    /// One set of rules per folder on the way that has any.
+    rules: Vec<Gitignore>,
+    left: usize,
+    visit: Visitor<'v>,
+}
+
+impl Walk<'_, '_> {
+    fn folder(&mut self, dir: BorrowedFd<'_>, at: &At) -> ControlFlow<Ended> {
+        let closed = match self.fence.around(dir) {
+            Closed::Whole => return ControlFlow::Continue(()),
+            Closed::Names(names) => names.into_iter().map(OsStr::to_owned).collect::<Vec<_>>(),
+        };
+        let before = self.rules.len();
+        if self.tree.ignored == Ignored::LeftOut {
+            let rules = rules_in(dir, &at.shown);
+            self.rules.extend(rules);
+        }
+        let Ok((entries, _)) = list(dir, MOST_IN_FOLDER) else {
+            return ControlFlow::Continue(());
+        };
+        for entry in entries {
+            if self.tree.stop.is_set() {
+                return ControlFlow::Break(Ended::Early);
+            }
+            if self.left == 0 {
+                return ControlFlow::Break(Ended::TooMany);
+            }
+            self.left -= 1;
+            if entry.name == ".git" || closed.contains(&entry.name) {
+                continue;
+            }
+            let inner = At {
+                shown: at.shown.join(&entry.name),
+                relative: at.relative.join(&entry.name),
+                path: at.path.join(&entry.name),
+                depth: at.depth + 1,
+            };
+            if self.ignores(&inner.shown, entry.kind) {
+                continue;
+            }
+            let visit = Visit {
+                folder: dir,
+                name: &entry.name,
+                kind: entry.kind,
+                modified: entry.modified,
+                relative: &inner.relative,
+                path: &inner.path,
+            };
+            if (self.visit)(&visit).is_break() {
+                return ControlFlow::Break(Ended::Early);
+            }
+            if entry.kind == EntryKind::Folder
+                && inner.depth < DEEPEST
+                && let Ok(folder) = open_folder(dir, &entry.name)
+            {
+                self.folder(folder.as_fd(), &inner)?;
+            }
+        }
+        self.rules.truncate(before);
+        ControlFlow::Continue(())
+    }
+
+    /// The nearest rule that says something decides.
+    fn ignores(&self, shown: &Path, kind: EntryKind) -> bool {
+        let folder = kind == EntryKind::Folder;
+        self.rules
+            .iter()
+            .rev()
+            .map(|rules| rules.matched(anchored(shown), folder))
+            .find(|matched| !matched.is_none())
+            .is_some_and(|matched| matched.is_ignore())
+    }
+
+    /// The rules of the workspace folders above the one the walk begins in.
+    fn rules_above(&mut self, base: &Spot) {
+        let shown = inside(base);
+        let mut above: Vec<&Path> = shown.ancestors().skip(1).collect();
+        above.reverse();
+        for folder in above {
+            let name = match folder.as_os_str().is_empty() {
+                true => ".".into(),
+                false => folder.to_string_lossy(),
+            };
+            if let Ok(spot) = self.tree.places.locate(&name, Access::Read) {
+                self.rules.extend(rules_in(spot.folder(), folder));
+            }
+        }
+    }
+}
+
+/// A folder's path inside the workspace; empty for the workspace itself and for other places.
+fn inside(spot: &Spot) -> PathBuf {
+    let shown = Path::new(spot.shown());
+    match shown.is_absolute() || spot.shown() == "." {
+        true => PathBuf::new(),
+        false => shown.to_owned(),
+    }
+}
+
+/// Rules are matched against paths from one made-up root.
+fn anchored(shown: &Path) -> PathBuf {
+    Path::new("/").join(shown)
+}
+
+fn rules_in(dir: BorrowedFd<'_>, shown: &Path) -> Option<Gitignore> {
+    let file = open_file(dir, OsStr::new(".gitignore")).ok()?;
+    let mut text = Vec::new();
+    file.take(MOST_IGNORE_BYTES).read_to_end(&mut text).ok()?;
+    let mut builder = GitignoreBuilder::new(anchored(shown));
+    for line in String::from_utf8_lossy(&text).lines() {
+        // A rule that cannot be read is no rule.
+        let _ = builder.add_line(None, line);
+    }
+    builder.build().ok()
+}

@@ -1,0 +1,114 @@
+//! `write`.
+
+use std::sync::Arc;
+
+use chela_core::grouped;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::change::Change;
+use super::text::{self, Ending, Shape};
+use super::{Files, MOST_FILE_BYTES};
+use crate::blocking::{Blocking, Job};
+use crate::place::EntryKind;
+use crate::schema::{Kind, Schema};
+use crate::{Effect, Output, Sink, SinkKind, Spec, Tool};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    path: String,
+    content: String,
+}
+
+pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
+    Arc::new(Blocking {
+        spec: Spec {
+            name: "write",
+            description: "Create a file or replace all of it; missing folders are made. To change part of a file, use edit.".to_owned(),
+            parameters: Schema::object()
+                .required(
+                    "path",
+                    Kind::text().not_empty().such_as("notes/today.md"),
+                    "Path, relative to the workspace or absolute",
+                )
+                .required("content", Kind::text().such_as("# Today\n"), "The whole new text")
+                .build(),
+            effect: Effect::WriteReversible,
+            sinks: &[
+                Sink {
+                    argument: "path",
+                    kind: SinkKind::Path,
+                },
+                Sink {
+                    argument: "content",
+                    kind: SinkKind::Text,
+                },
+            ],
+        },
+        with: Arc::clone(files),
+        act: write,
+    })
+}
+
+fn write(files: &Files, arguments: Arguments, _: &Job) -> Output {
+    let Arguments { path, content } = arguments;
+    let spot = match files.places.locate_new(&path) {
+        Ok(spot) => spot,
+        Err(error) => return files.refused(&path, &error),
+    };
+    let old = match spot.kind() {
+        EntryKind::File => match spot.read(MOST_FILE_BYTES) {
+            Ok(old) => old.ok(),
+            // It may be written though it cannot be read.
+            Err(_) => None,
+        },
+        _ => None,
+    };
+    let old = old.as_deref().and_then(text::decode);
+    let (shape, kept) = shape_for(old.as_ref().map(|old| old.shape), &content);
+    let bytes = match shape.encode(&content) {
+        Ok(bytes) => bytes,
+        Err(_) => content.clone().into_bytes(),
+    };
+    if let Err(error) = spot.replace(&bytes, files.entropy.as_ref()) {
+        return files.refused(&path, &error);
+    }
+    let lines = content.lines().count();
+    let change = old.as_ref().map(|old| Change::between(&old.body, &content));
+    let mut said = match (spot.kind(), &change) {
+        (EntryKind::Absent, _) => format!("Created {}", spot.shown()),
+        (_, Some(None)) => format!("{} already held this text; nothing changed", spot.shown()),
+        (_, Some(Some(change))) => format!("Wrote {}: {change}", spot.shown()),
+        (_, None) => format!("Replaced {}", spot.shown()),
+    };
+    said.push_str(&format!(
+        " ({} lines, {} bytes{kept}).",
+        grouped(lines),
+        grouped(bytes.len())
+    ));
+    let details = json!({
+        "path": spot.shown(),
+        "created": spot.kind() == EntryKind::Absent,
+        "lines": lines,
+        "bytes": bytes.len(),
+        "change": change.flatten().map(Change::to_json),
+    });
+    Output::said(said).with_details(details)
+}
+
+/// The shape a new text is written in: that of the old one where it can hold it.
+fn shape_for(old: Option<Shape>, content: &str) -> (Shape, String) {
+    let Some(mut shape) = old else {
+        return (Shape::PLAIN, String::new());
+    };
+    // Whoever writes both endings, or CRLF where there was LF, means it.
+    if content.contains("\r\n") || shape.ending == Ending::Mixed {
+        shape.ending = Ending::Lf;
+    }
+    if shape.encode(content).is_err() {
+        return (Shape::PLAIN, ", now UTF-8".to_owned());
+    }
+    let kept = shape.unusual().map(|what| format!(", {what} kept"));
+    (shape, kept.unwrap_or_default())
+}

@@ -1,0 +1,191 @@
+//! `memory_search` and `memory_get`.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use chela_core::{Audience, ContentHash, Entropy, Host, Origin, Trust};
+use chela_guard::{ExternalSource, Labelled};
+use chela_memory::embed::Embedder;
+use chela_memory::index::Depth;
+use chela_memory::source::Places;
+use chela_memory::tool::{Get, MemoryToolError, ToolText, memory_get, memory_search};
+use chela_memory::{Ask, Memory, MemorySettings, OpenMemory};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::blocking::{Blocking, Job};
+use crate::schema::{Kind, Schema};
+use crate::{Bound, Effect, Output, Sink, SinkKind, Spec, Tool};
+
+/// An agent's memory, opened for each call: the index may be deleted at any time.
+#[derive(Clone)]
+pub struct MemoryAccess {
+    pub host: Host,
+    pub index_file: PathBuf,
+    pub places: Places,
+    pub settings: MemorySettings,
+    /// `None` searches by words alone.
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// Who reads the session.
+    pub audience: Audience,
+}
+
+impl std::fmt::Debug for MemoryAccess {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MemoryAccess")
+            .field("index_file", &self.index_file)
+            .field("audience", &self.audience)
+            .finish_non_exhaustive()
+    }
+}
+
+struct Remembers {
+    access: MemoryAccess,
+    bound: Arc<Bound>,
+    entropy: Arc<dyn Entropy>,
+}
+
+impl Remembers {
+    fn open(&self) -> Result<Memory<'_>, MemoryToolError> {
+        Ok(Memory::open(OpenMemory {
+            host: &self.access.host,
+            index_file: self.access.index_file.clone(),
+            places: self.access.places.clone(),
+            settings: self.access.settings.clone(),
+            embedder: self.access.embedder.as_deref(),
+        })?)
+    }
+
+    fn output(&self, job: &Job, result: Result<ToolText, MemoryToolError>) -> Output {
+        let found = match result {
+            Ok(found) => found,
+            Err(error) => return Output::failed(error.to_string()),
+        };
+        let details = json!({ "trust": found.trust, "audience": found.audience });
+        let label = |text: String| self.label(&job.name, text, found.trust);
+        self.bound
+            .output(&job.name, found.text, found.trust, label)
+            .with_details(details)
+    }
+
+    fn label(&self, call: &str, text: String, trust: Trust) -> Labelled {
+        let origin = Origin::Tool {
+            call: call.to_owned(),
+            hash: ContentHash::of(&text),
+        };
+        match trust {
+            Trust::External => {
+                let source = ExternalSource::Api {
+                    name: "memory".to_owned(),
+                };
+                Labelled::external(&text, &source, origin, self.entropy.as_ref())
+            }
+            trust => Labelled::local(text, trust, origin),
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct SearchArguments {
+    query: String,
+    max_results: Option<usize>,
+    min_score: Option<f32>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GetArguments {
+    path: String,
+    from: Option<u32>,
+    lines: Option<u32>,
+}
+
+pub(crate) fn tools(
+    access: MemoryAccess,
+    bound: Arc<Bound>,
+    entropy: Arc<dyn Entropy>,
+) -> Vec<Arc<dyn Tool>> {
+    let with = Arc::new(Remembers {
+        access,
+        bound,
+        entropy,
+    });
+    let search = Blocking {
+        spec: Spec {
+            name: "memory_search",
+            description: "Search your notes (MEMORY.md, memory/*.md) by words and meaning before answering about earlier work, decisions, dates, people or preferences.".to_owned(),
+            parameters: Schema::object()
+                .required(
+                    "query",
+                    Kind::text().not_empty().such_as("birthday of the neighbour"),
+                    "What you look for",
+                )
+                .optional("maxResults", Kind::integer().min(1).max(100), "At most so many")
+                .optional("minScore", Kind::number(), "Leave out weaker results")
+                .build(),
+            effect: Effect::Read,
+            sinks: &[],
+        },
+        with: Arc::clone(&with),
+        act: search,
+    };
+    let get = Blocking {
+        spec: Spec {
+            name: "memory_get",
+            description: "Read lines of a memory file that memory_search named.".to_owned(),
+            parameters: Schema::object()
+                .required(
+                    "path",
+                    Kind::text().not_empty().such_as("memory/2026-03-04.md"),
+                    "Path as memory_search gave it",
+                )
+                .optional("from", Kind::integer().min(1), "First line, from 1")
+                .optional("lines", Kind::integer().min(1), "How many lines")
+                .build(),
+            effect: Effect::Read,
+            sinks: &[Sink {
+                argument: "path",
+                kind: SinkKind::Path,
+            }],
+        },
+        with,
+        act: get,
+    };
+    vec![Arc::new(search), Arc::new(get)]
+}
+
+fn search(with: &Remembers, arguments: SearchArguments, job: &Job) -> Output {
+    let ask = Ask {
+        question: &arguments.query,
+        max_results: arguments.max_results,
+        min_score: arguments.min_score,
+        audience: with.access.audience,
+    };
+    let found = with.open().and_then(|mut memory| {
+        if memory.syncs_on_search() || memory.is_empty()? {
+            // Stopped early, it answers from what is indexed by then.
+            memory.sync(Depth::Quick, &mut |_| match job.stop.is_set() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            })?;
+        }
+        memory_search(&mut memory, &ask)
+    });
+    with.output(job, found)
+}
+
+fn get(with: &Remembers, arguments: GetArguments, job: &Job) -> Output {
+    let ask = Get {
+        path: &arguments.path,
+        from: arguments.from,
+        lines: arguments.lines,
+        audience: with.access.audience,
+    };
+    let found = with.open().and_then(|memory| memory_get(&memory, &ask));
+    with.output(job, found)
+}
+
+#[cfg(test)]
+mod tests;

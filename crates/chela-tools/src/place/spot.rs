@@ -1,0 +1,284 @@
+//! A place that was found: a folder held open, and one name in it.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use chela_core::{Entropy, Origin, Trust};
+use chela_guard::{ExternalSource, Labelled};
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, fchmod, fstat, fsync, openat, renameat, statat, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::{PlaceError, TrustOf};
+
+/// What stands at a [`Spot`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryKind {
+    File,
+    Folder,
+    Link,
+    /// A device, a pipe, a socket.
+    Other,
+    /// Nothing yet.
+    Absent,
+}
+
+/// To which root a folder belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    Root(usize),
+    Protected,
+    Nobody,
+}
+
+/// A place that was found and may be used as asked.
+pub struct Spot {
+    pub(super) dir: OwnedFd,
+    /// `.` for the folder itself.
+    pub(super) name: OsString,
+    pub(super) kind: EntryKind,
+    pub(super) path: PathBuf,
+    pub(super) shown: String,
+    /// `None` outside all roots.
+    pub(super) trust: Option<TrustOf>,
+}
+
+/// One entry of a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub name: OsString,
+    pub kind: EntryKind,
+    pub size: u64,
+    pub modified: SystemTime,
+}
+
+impl std::fmt::Debug for Spot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Spot")
+            .field("path", &self.path)
+            .field("kind", &self.kind)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Spot {
+    pub fn kind(&self) -> EntryKind {
+        self.kind
+    }
+
+    /// Where it really is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// As shown to the model: relative to the workspace where it lies in it.
+    pub fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    pub fn trust(&self) -> Trust {
+        self.trust_of(&self.path)
+    }
+
+    /// How far something below this place is trusted, by its real path.
+    pub(crate) fn trust_of(&self, path: &Path) -> Trust {
+        self.trust
+            .as_ref()
+            .map_or(Trust::External, |trust| trust(path))
+    }
+
+    /// Text of this file as the model may read it: foreign text is wrapped.
+    pub fn label(&self, text: String, entropy: &dyn Entropy) -> Labelled {
+        let origin = Origin::file(&self.shown, &text);
+        match self.trust() {
+            Trust::External => {
+                let source = ExternalSource::File {
+                    path: self.shown.clone(),
+                };
+                Labelled::external(&text, &source, origin, entropy)
+            }
+            trust => Labelled::local(text, trust, origin),
+        }
+    }
+
+    /// Opens the file for reading. Never waits, never follows a link, never opens a device.
+    pub fn open(&self) -> Result<File, PlaceError> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        match self.kind {
+            EntryKind::Folder => return Err(PlaceError::IsFolder { path: self.said() }),
+            EntryKind::Other => return Err(PlaceError::NotFile { path: self.said() }),
+            EntryKind::Absent => return Err(PlaceError::Missing { path: self.said() }),
+            EntryKind::File | EntryKind::Link => {}
+        }
+        let fd = openat(&self.dir, &self.name, flags, Mode::empty()).map_err(|errno| {
+            match errno {
+                Errno::LOOP | Errno::MLINK => PlaceError::Changed { path: self.said() },
+                // A device or socket nobody answers at.
+                Errno::NXIO => PlaceError::NotFile { path: self.said() },
+                errno => self.io(errno),
+            }
+        })?;
+        let stat = fstat(&fd).map_err(|errno| self.io(errno))?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Ok(File::from(fd)),
+            FileType::Directory => Err(PlaceError::IsFolder { path: self.said() }),
+            _ => Err(PlaceError::NotFile { path: self.said() }),
+        }
+    }
+
+    /// All bytes of the file, when there are at most `most`; else how many there are.
+    pub fn read(&self, most: u64) -> Result<Result<Vec<u8>, u64>, PlaceError> {
+        let file = self.open()?;
+        let size = file.metadata().map_err(|error| self.io(error))?.len();
+        if size > most {
+            return Ok(Err(size));
+        }
+        let mut bytes = Vec::with_capacity(size as usize);
+        // Some files have no size, and some grow.
+        file.take(most + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| self.io(error))?;
+        match bytes.len() as u64 > most {
+            true => Ok(Err(bytes.len() as u64)),
+            false => Ok(Ok(bytes)),
+        }
+    }
+
+    /// Puts these bytes in place of the file, all at once: another reader sees the old file or
+    /// the new one. The rights of an old file are kept.
+    pub fn replace(&self, bytes: &[u8], entropy: &dyn Entropy) -> Result<(), PlaceError> {
+        match self.kind {
+            EntryKind::Folder => return Err(PlaceError::IsFolder { path: self.said() }),
+            EntryKind::Other => return Err(PlaceError::NotFile { path: self.said() }),
+            EntryKind::File | EntryKind::Link | EntryKind::Absent => {}
+        }
+        let (fd, temporary) = self.temporary(entropy)?;
+        let written = self.fill(fd, bytes).and_then(|()| {
+            renameat(&self.dir, &temporary, &self.dir, &self.name).map_err(|errno| self.io(errno))
+        });
+        if written.is_err() {
+            // What is left behind is named after the file and says what it is.
+            let _ = unlinkat(&self.dir, &temporary, AtFlags::empty());
+        }
+        written
+    }
+
+    fn temporary(&self, entropy: &dyn Entropy) -> Result<(OwnedFd, OsString), PlaceError> {
+        let mut random = [0; 8];
+        entropy.fill(&mut random);
+        let random = u64::from_le_bytes(random);
+        const TRIES: u32 = 16;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let mut last = Errno::EXIST;
+        for attempt in 0..TRIES {
+            let name = OsString::from(format!(".chela-{random:016x}-{attempt}.tmp"));
+            match openat(&self.dir, &name, flags, Mode::from_raw_mode(0o666)) {
+                Ok(fd) => return Ok((fd, name)),
+                Err(Errno::EXIST) => {}
+                Err(errno) => {
+                    last = errno;
+                    break;
+                }
+            }
+        }
+        Err(self.io(last))
+    }
+
+    fn fill(&self, fd: OwnedFd, bytes: &[u8]) -> Result<(), PlaceError> {
+        if let Ok(old) = statat(&self.dir, &self.name, AtFlags::SYMLINK_NOFOLLOW)
+            && FileType::from_raw_mode(old.st_mode) == FileType::RegularFile
+        {
+            let mode = Mode::from_raw_mode(old.st_mode) & Mode::from_raw_mode(0o7777);
+            fchmod(&fd, mode).map_err(|errno| self.io(errno))?;
+        }
+        let mut file = File::from(fd);
+        file.write_all(bytes).map_err(|error| self.io(error))?;
+        fsync(&file).map_err(|errno| self.io(errno))
+    }
+
+    /// Removes the file.
+    pub fn remove(&self) -> Result<(), PlaceError> {
+        match self.kind {
+            EntryKind::Folder => Err(PlaceError::IsFolder { path: self.said() }),
+            EntryKind::Absent => Err(PlaceError::Missing { path: self.said() }),
+            _ => unlinkat(&self.dir, &self.name, AtFlags::empty()).map_err(|errno| self.io(errno)),
+        }
+    }
+
+    /// The entries of the folder, by name, and how many there are: at most `most` come back.
+    pub fn entries(&self, most: usize) -> Result<(Vec<Entry>, usize), PlaceError> {
+        if self.kind != EntryKind::Folder {
+            return Err(match self.kind {
+                EntryKind::Absent => PlaceError::Missing { path: self.said() },
+                _ => PlaceError::NotFolder { path: self.said() },
+            });
+        }
+        list(self.dir.as_fd(), most).map_err(|errno| self.io(errno))
+    }
+
+    /// The folder itself, held open.
+    pub(crate) fn folder(&self) -> BorrowedFd<'_> {
+        self.dir.as_fd()
+    }
+
+    fn said(&self) -> String {
+        self.shown.clone()
+    }
+
+    fn io(&self, source: impl Into<std::io::Error>) -> PlaceError {
+        PlaceError::io(&self.shown, source)
+    }
+}
+
+/// Opens an entry of a folder for walking on; links are not followed.
+pub(crate) fn open_folder(dir: BorrowedFd<'_>, name: &std::ffi::OsStr) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    openat(dir, name, flags, Mode::empty())
+}
+
+/// Opens a plain file of a folder; links are not followed, nothing is waited for.
+pub(crate) fn open_file(dir: BorrowedFd<'_>, name: &std::ffi::OsStr) -> Result<File, Errno> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let fd = openat(dir, name, flags, Mode::empty())?;
+    match FileType::from_raw_mode(fstat(&fd)?.st_mode) {
+        FileType::RegularFile => Ok(File::from(fd)),
+        _ => Err(Errno::NOENT),
+    }
+}
+
+/// The entries of a folder, by name.
+pub(crate) fn list(dir: BorrowedFd<'_>, most: usize) -> Result<(Vec<Entry>, usize), Errno> {
+    let readable = open_folder(dir, std::ffi::OsStr::new("."))?;
+    let mut names = Vec::new();
+    for entry in Dir::new(readable)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            names.push(std::ffi::OsStr::from_bytes(name).to_owned());
+        }
+    }
+    names.sort();
+    let total = names.len();
+    let entries = names.into_iter().take(most).filter_map(|name| {
+        let stat = statat(dir, &name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        Some(Entry {
+            kind: match FileType::from_raw_mode(stat.st_mode) {
+                FileType::RegularFile => EntryKind::File,
+                FileType::Directory => EntryKind::Folder,
+                FileType::Symlink => EntryKind::Link,
+                _ => EntryKind::Other,
+            },
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            modified: UNIX_EPOCH + Duration::from_secs(u64::try_from(stat.st_mtime).unwrap_or(0)),
+            name,
+        })
+    });
+    Ok((entries.collect(), total))
+}

@@ -1,0 +1,480 @@
+//! The walk along a path, one name at a time.
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, fstat, mkdirat, openat, readlinkat, statat,
+};
+use rustix::io::Errno;
+
+use super::spot::{EntryKind, Owner, Spot};
+use super::{Access, PlaceError, Places, Reach};
+
+/// What happens when a folder on the way is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Missing {
+    Fails,
+    IsMade,
+}
+
+/// Longer paths are refused before the system sees them.
+const LONGEST_PATH: usize = 4096;
+/// As many links as Linux itself follows.
+const MOST_LINKS: u32 = 40;
+
+/// Folders are opened to walk through them, nothing more: no right to list them is needed.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const WALK: OFlags = OFlags::PATH;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const WALK: OFlags = OFlags::RDONLY;
+
+pub(super) fn walk(
+    places: &Places,
+    given: &str,
+    access: Access,
+    missing: Missing,
+) -> Result<Spot, PlaceError> {
+    let given = given.trim();
+    if given.is_empty() {
+        return Err(PlaceError::Empty);
+    }
+    if given.contains('\0') {
+        return Err(PlaceError::Nul);
+    }
+    if given.len() > LONGEST_PATH {
+        return Err(PlaceError::TooLong { most: LONGEST_PATH });
+    }
+    let mut walk = Walk {
+        places,
+        given,
+        map: Map::of(places),
+        access,
+        missing,
+        frames: Vec::new(),
+        pending: Vec::new(),
+        links: 0,
+    };
+    walk.start(&expanded(places, given))?;
+    walk.run()
+}
+
+/// `~` is the home folder; relative paths start at the workspace.
+fn expanded(places: &Places, given: &str) -> PathBuf {
+    match given.strip_prefix('~') {
+        Some("") => places.user_home.clone(),
+        Some(rest) if rest.starts_with('/') => places.user_home.join(rest.trim_start_matches('/')),
+        _ => PathBuf::from(given),
+    }
+}
+
+/// What tells a folder apart, wherever it is reached from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Id {
+    device: u64,
+    inode: u64,
+}
+
+impl Id {
+    fn of(stat: &rustix::fs::Stat) -> Self {
+        #[allow(clippy::unnecessary_cast, reason = "the widths differ between systems")]
+        Self {
+            device: stat.st_dev as u64,
+            inode: stat.st_ino as u64,
+        }
+    }
+}
+
+/// Roots and protected places as they are on disk now.
+struct Map {
+    roots: Vec<Located>,
+    protected: Vec<Id>,
+    /// Protected names in their folders: they are closed also before they exist.
+    protected_names: Vec<(Id, OsString)>,
+}
+
+struct Located {
+    index: usize,
+    given: PathBuf,
+    real: PathBuf,
+    id: Id,
+}
+
+impl Map {
+    fn of(places: &Places) -> Self {
+        let roots = places.roots().enumerate();
+        let roots = roots.filter_map(|(index, root)| {
+            let real = std::fs::canonicalize(&root.path).ok()?;
+            let id = Id::of(&rustix::fs::stat(&real).ok()?);
+            let given = root.path.clone();
+            Some(Located {
+                index,
+                given,
+                real,
+                id,
+            })
+        });
+        let mut map = Self {
+            roots: roots.collect(),
+            protected: Vec::new(),
+            protected_names: Vec::new(),
+        };
+        for path in &places.protected {
+            if let Ok(stat) = rustix::fs::stat(path) {
+                map.protected.push(Id::of(&stat));
+            }
+            if let (Some(parent), Some(name)) = (path.parent(), path.file_name())
+                && let Ok(stat) = rustix::fs::stat(parent)
+            {
+                map.protected_names.push((Id::of(&stat), name.to_owned()));
+            }
+        }
+        map
+    }
+
+    /// The innermost root an absolute path lies in, and what is left of the path.
+    fn root_of<'p>(&self, path: &'p Path) -> Option<(&Located, &'p Path)> {
+        self.roots
+            .iter()
+            .flat_map(|root| [(root, &root.real), (root, &root.given)])
+            .filter_map(|(root, start)| {
+                let rest = path.strip_prefix(start).ok()?;
+                Some((start.as_os_str().len(), root, rest))
+            })
+            .max_by_key(|(length, ..)| *length)
+            .map(|(_, root, rest)| (root, rest))
+    }
+}
+
+/// A folder the walk has entered.
+struct Frame {
+    fd: OwnedFd,
+    id: Id,
+    /// Where it really is.
+    path: PathBuf,
+    owner: Owner,
+}
+
+struct Walk<'a> {
+    places: &'a Places,
+    given: &'a str,
+    map: Map,
+    access: Access,
+    missing: Missing,
+    frames: Vec<Frame>,
+    /// Names still to walk, the next one last.
+    pending: Vec<OsString>,
+    links: u32,
+}
+
+impl Walk<'_> {
+    /// Sets out for a path: relative to the workspace, or absolute.
+    fn start(&mut self, path: &Path) -> Result<(), PlaceError> {
+        if path.is_relative() {
+            let workspace = self.map.roots.iter().find(|root| root.index == 0);
+            let workspace = workspace.map(|root| root.real.join(path));
+            let workspace = workspace.ok_or_else(|| PlaceError::Missing {
+                path: self.places.workspace.path.display().to_string(),
+            })?;
+            return self.start(&workspace);
+        }
+        let entrance = match (self.places.reach, self.map.root_of(path)) {
+            (Reach::Everything, _) => (PathBuf::from("/"), path, None),
+            (Reach::Granted, Some((root, rest))) => (root.real.clone(), rest, Some(root.index)),
+            (Reach::Granted, None) if self.frames.is_empty() => {
+                let roots = self.places.roots().skip(1);
+                return Err(PlaceError::Outside {
+                    path: self.given.to_owned(),
+                    roots: roots.map(|root| root.path.display().to_string()).collect(),
+                });
+            }
+            (Reach::Granted, None) => return Err(self.escapes()),
+        };
+        let (real, rest, root) = entrance;
+        self.frames.clear();
+        // The text of `Path::components` drops `.` and doubled slashes, never `..`.
+        let names = rest.components().filter_map(|part| match part {
+            Component::Normal(name) => Some(name.to_owned()),
+            Component::ParentDir => Some(OsString::from("..")),
+            _ => None,
+        });
+        let at = self.pending.len();
+        self.pending.extend(names);
+        self.pending[at..].reverse();
+        let flags = WALK | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let fd = openat(CWD, &real, flags, Mode::empty()).map_err(|errno| self.io(errno))?;
+        let id = Id::of(&fstat(&fd).map_err(|errno| self.io(errno))?);
+        let owner = root.map_or(Owner::Nobody, Owner::Root);
+        self.enter(fd, id, real, owner);
+        Ok(())
+    }
+
+    fn run(mut self) -> Result<Spot, PlaceError> {
+        while let Some(name) = self.pending.pop() {
+            if name == ".." {
+                self.up()?;
+                continue;
+            }
+            match self.pending.is_empty() {
+                false => self.folder(&name)?,
+                true => {
+                    if let Some(kind) = self.last(&name)? {
+                        return self.arrive(name, kind);
+                    }
+                }
+            }
+        }
+        self.arrive(OsString::from("."), EntryKind::Folder)
+    }
+
+    fn up(&mut self) -> Result<(), PlaceError> {
+        match (self.frames.len(), self.places.reach) {
+            (0 | 1, Reach::Granted) => Err(self.escapes()),
+            // As everywhere, the parent of `/` is `/`.
+            (0 | 1, Reach::Everything) => Ok(()),
+            _ => {
+                self.frames.pop();
+                Ok(())
+            }
+        }
+    }
+
+    /// Enters a folder on the way.
+    fn folder(&mut self, name: &OsStr) -> Result<(), PlaceError> {
+        let flags = WALK | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let mut made = false;
+        loop {
+            let top = self.top()?;
+            match openat(&top.fd, name, flags, Mode::empty()) {
+                Ok(fd) => {
+                    let id = Id::of(&fstat(&fd).map_err(|errno| self.io(errno))?);
+                    let (path, owner) = (top.path.join(name), top.owner);
+                    self.enter(fd, id, path, owner);
+                    return Ok(());
+                }
+                // Systems differ in how they say that a name is a link.
+                Err(Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => {
+                    return match self.follow(name)? {
+                        Followed::Link => Ok(()),
+                        Followed::NotALink => Err(PlaceError::NotFolder {
+                            path: self.given.to_owned(),
+                        }),
+                    };
+                }
+                Err(Errno::NOENT) if self.missing == Missing::IsMade && !made => {
+                    self.may(name)?;
+                    match mkdirat(&self.top()?.fd, name, Mode::from_raw_mode(0o777)) {
+                        Ok(()) | Err(Errno::EXIST) => made = true,
+                        Err(errno) => return Err(self.io(errno)),
+                    }
+                }
+                Err(errno) => return Err(self.io(errno)),
+            }
+        }
+    }
+
+    /// Looks at the last name; `None` when it is a link, which is walked next.
+    fn last(&mut self, name: &OsStr) -> Result<Option<EntryKind>, PlaceError> {
+        let stat = match statat(&self.top()?.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
+            Err(Errno::NOENT) => return Ok(Some(EntryKind::Absent)),
+            Err(errno) => return Err(self.io(errno)),
+        };
+        if self.map.protected.contains(&Id::of(&stat)) && self.root_by_id(&stat).is_none() {
+            return Err(self.protected());
+        }
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Symlink => match self.follow(name)? {
+                Followed::Link => Ok(None),
+                Followed::NotALink => Err(PlaceError::Changed {
+                    path: self.given.to_owned(),
+                }),
+            },
+            FileType::Directory => {
+                // Entered, so that what stands inside is seen: a root or something protected.
+                self.folder(name)?;
+                Ok(None)
+            }
+            FileType::RegularFile => Ok(Some(EntryKind::File)),
+            _ => Ok(Some(EntryKind::Other)),
+        }
+    }
+
+    /// Puts what a link says in front of the names still to walk.
+    fn follow(&mut self, name: &OsStr) -> Result<Followed, PlaceError> {
+        let target = match readlinkat(&self.top()?.fd, name, Vec::new()) {
+            Ok(target) => OsString::from_vec(target.into_bytes()),
+            Err(Errno::INVAL) => return Ok(Followed::NotALink),
+            Err(errno) => return Err(self.io(errno)),
+        };
+        self.links += 1;
+        if self.links > MOST_LINKS {
+            return Err(PlaceError::TooManyLinks {
+                path: self.given.to_owned(),
+            });
+        }
+        let target = Path::new(&target);
+        if target.is_absolute() {
+            self.start(target)?;
+            return Ok(Followed::Link);
+        }
+        let names: Vec<OsString> = target
+            .as_os_str()
+            .as_bytes()
+            .split(|byte| *byte == b'/')
+            .filter(|part| !part.is_empty() && *part != b".")
+            .map(|part| OsStr::from_bytes(part).to_owned())
+            .collect();
+        self.pending.extend(names.into_iter().rev());
+        Ok(Followed::Link)
+    }
+
+    fn enter(&mut self, fd: OwnedFd, id: Id, path: PathBuf, inherited: Owner) {
+        let root = self.map.roots.iter().find(|root| root.id == id);
+        let protected = self.map.protected.contains(&id);
+        let owner = match (inherited, root) {
+            // A folder that may only be read, inside one that may be written, stays writable.
+            (Owner::Root(outer), Some(inner)) => match self.access_of(outer) {
+                Access::Write => Owner::Root(outer),
+                Access::Read => Owner::Root(inner.index),
+            },
+            (_, Some(inner)) => Owner::Root(inner.index),
+            (_, None) if protected => Owner::Protected,
+            (inherited, None) => inherited,
+        };
+        self.frames.push(Frame {
+            fd,
+            id,
+            path,
+            owner,
+        });
+    }
+
+    /// The end of the walk: may this be used as asked?
+    fn arrive(mut self, name: OsString, kind: EntryKind) -> Result<Spot, PlaceError> {
+        self.may(&name)?;
+        let Some(top) = self.frames.pop() else {
+            return Err(self.escapes());
+        };
+        let real = match name == "." {
+            true => top.path.clone(),
+            false => top.path.join(&name),
+        };
+        let workspace = self.map.roots.iter().find(|root| root.index == 0);
+        let shown = workspace
+            .and_then(|root| real.strip_prefix(&root.real).ok())
+            .map_or_else(|| real.display().to_string(), shown_inside);
+        let trust = match top.owner {
+            Owner::Root(index) => self.places.root(index).map(|root| root.trust.clone()),
+            Owner::Nobody | Owner::Protected => None,
+        };
+        Ok(Spot {
+            dir: top.fd,
+            name,
+            kind,
+            path: real,
+            shown,
+            trust,
+        })
+    }
+
+    /// Whether what is asked may be done with this name in the folder the walk is in.
+    fn may(&self, name: &OsStr) -> Result<(), PlaceError> {
+        let top = self.top()?;
+        let closed = self
+            .map
+            .protected_names
+            .iter()
+            .any(|(folder, closed)| *folder == top.id && closed == name);
+        if closed {
+            return Err(self.protected());
+        }
+        match (top.owner, self.access) {
+            (Owner::Protected, _) => Err(self.protected()),
+            (Owner::Root(index), Access::Write) if self.access_of(index) == Access::Read => {
+                Err(PlaceError::ReadOnly {
+                    path: self.given.to_owned(),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn access_of(&self, index: usize) -> Access {
+        self.places
+            .root(index)
+            .map_or(Access::Read, |root| root.access)
+    }
+
+    fn root_by_id(&self, stat: &rustix::fs::Stat) -> Option<&Located> {
+        let id = Id::of(stat);
+        self.map.roots.iter().find(|root| root.id == id)
+    }
+
+    fn top(&self) -> Result<&Frame, PlaceError> {
+        self.frames.last().ok_or_else(|| self.escapes())
+    }
+
+    fn escapes(&self) -> PlaceError {
+        PlaceError::Escapes {
+            path: self.given.to_owned(),
+        }
+    }
+
+    fn protected(&self) -> PlaceError {
+        PlaceError::Protected {
+            path: self.given.to_owned(),
+        }
+    }
+
+    fn io(&self, errno: Errno) -> PlaceError {
+        PlaceError::io(self.given, errno)
+    }
+}
+
+enum Followed {
+    Link,
+    NotALink,
+}
+
+fn shown_inside(path: &Path) -> String {
+    match path.as_os_str().is_empty() {
+        true => ".".to_owned(),
+        false => path.display().to_string(),
+    }
+}
+
+/// What stays closed, for walks below a [`Spot`].
+pub(crate) struct Fence(Map);
+
+impl Fence {
+    pub(crate) fn of(places: &Places) -> Self {
+        Self(Map::of(places))
+    }
+
+    /// Whether a folder may not be entered, and which of its names may not be opened.
+    pub(crate) fn around(&self, folder: BorrowedFd<'_>) -> Closed<'_> {
+        let Ok(stat) = fstat(folder) else {
+            return Closed::Whole;
+        };
+        let id = Id::of(&stat);
+        let root = self.0.roots.iter().any(|root| root.id == id);
+        if self.0.protected.contains(&id) && !root {
+            return Closed::Whole;
+        }
+        let names = self.0.protected_names.iter();
+        Closed::Names(
+            names
+                .filter(|(folder, _)| *folder == id)
+                .map(|(_, name)| name.as_os_str())
+                .collect(),
+        )
+    }
+}
+
+pub(crate) enum Closed<'f> {
+    Whole,
+    Names(Vec<&'f OsStr>),
+}

@@ -1,0 +1,104 @@
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{Kind, Schema, check, read};
+
+fn parameters() -> Value {
+    Schema::object()
+        .required("path", Kind::text().not_empty().such_as("notes.md"), "File")
+        .optional("limit", Kind::integer().min(1).max(2000), "Lines")
+        .optional("score", Kind::number(), "Least score")
+        .optional("all", Kind::flag(), "All of them")
+        .optional("mode", Kind::one_of(&["fast", "slow"]), "How")
+        .optional("names", Kind::list(Kind::text()), "Which")
+        .optional(
+            "edits",
+            Kind::list(Kind::nested(Schema::object().required(
+                "old",
+                Kind::text(),
+                "Old text",
+            ))),
+            "Edits",
+        )
+        .optional("env", Kind::text_map(), "Variables")
+        .build()
+}
+
+fn given(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => panic!("an object"),
+    }
+}
+
+fn complaint(value: Value) -> String {
+    check(&parameters(), &given(value))
+        .unwrap_err()
+        .to_text("sample")
+}
+
+#[test]
+fn keys_keep_their_order() {
+    insta::assert_snapshot!(
+        Schema::object()
+            .required("path", Kind::text().such_as("a.md"), "File")
+            .optional("limit", Kind::integer().min(1), "Lines")
+            .build(),
+        @r#"{"type":"object","properties":{"path":{"type":"string","examples":["a.md"],"description":"File"},"limit":{"type":"integer","minimum":1,"description":"Lines"}},"required":["path"],"additionalProperties":false}"#
+    );
+}
+
+#[test]
+fn slips_are_put_right() {
+    let fitted = check(
+        &parameters(),
+        &given(json!({
+            "path": "a", "limit": "20", "score": "0.5", "all": "true", "mode": null,
+            "names": "one", "edits": "[{\"old\": \"x\"}]", "env": {"A": 1}
+        })),
+    )
+    .unwrap();
+    assert_eq!(
+        Value::Object(fitted),
+        json!({
+            "path": "a", "limit": 20, "score": 0.5, "all": true,
+            "names": ["one"], "edits": [{"old": "x"}], "env": {"A": "1"}
+        })
+    );
+    let fitted = check(&parameters(), &given(json!({"path": "a", "limit": 3.0}))).unwrap();
+    assert_eq!(fitted["limit"], json!(3));
+}
+
+#[test]
+fn complaints_name_the_argument_and_show_a_good_call() {
+    let all = [
+        json!({}),
+        json!({"path": ""}),
+        json!({"path": ["a"]}),
+        json!({"path": "a", "limit": 0}),
+        json!({"path": "a", "limit": 2.5}),
+        json!({"path": "a", "limit": "many"}),
+        json!({"path": "a", "all": "perhaps"}),
+        json!({"path": "a", "mode": "medium"}),
+        json!({"path": "a", "names": {"x": 1}}),
+        json!({"path": "a", "edits": [{"old": "x"}, {"new": "y"}]}),
+        json!({"path": "a", "edits": [{}]}),
+        json!({"path": "a", "limt": 3}),
+        json!({"path": "a", "zebra": 3}),
+        json!({"path": "a", "env": {"A": []}}),
+        json!({"path": "a", "score": "x".repeat(100)}),
+    ];
+    insta::assert_snapshot!(all.map(complaint).join("\n"), @"");
+}
+
+#[test]
+fn what_the_check_lets_through_the_type_can_read() {
+    #[derive(Deserialize)]
+    struct Arguments {
+        path: String,
+        limit: Option<u32>,
+    }
+    let fitted = check(&parameters(), &given(json!({"path": "a", "limit": "7"}))).unwrap();
+    let read: Arguments = read(&fitted).unwrap();
+    assert_eq!((read.path.as_str(), read.limit), ("a", Some(7)));
+}

@@ -7,5 +7,7 @@
 mod external;
 mod label;
 
-pub use external::{ExternalSource, wrap};
+pub use external::{
+    BlockNotice, ExternalSource, Findings, NOTICE, Wrapped, clean, wrap, wrap_with,
+};
 pub use label::Labelled;

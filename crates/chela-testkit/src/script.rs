@@ -279,9 +279,10 @@ impl Step {
 
     /// In a word or two, for whoever watches.
     pub fn summary(&self) -> String {
-        let what = match self.status {
-            Some(status) => format!("status {status}"),
-            None => {
+        let what = match (self.status, &self.body) {
+            (Some(status), _) => format!("status {status}"),
+            (None, Some(_)) => "status 200".to_owned(),
+            (None, None) => {
                 let calls = self.tool_calls.iter().map(|call| call.name.as_str());
                 let said = (!self.reply.is_empty()).then_some("reply");
                 said.into_iter().chain(calls).collect::<Vec<_>>().join(", ")

@@ -3,12 +3,14 @@
 pub mod skills;
 
 mod memory;
+mod testkit;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub use memory::{BenchMode, MemoryCommand};
+pub use testkit::TestkitCommand;
 
 #[derive(Debug, Parser)]
 #[command(
@@ -110,6 +112,10 @@ Examples:
     /// What the prompt is made of, what it costs, and why
     #[command(subcommand)]
     Context(ContextCommand),
+
+    /// Try agents offline: a model endpoint that follows a script
+    #[command(subcommand)]
+    Testkit(TestkitCommand),
 
     /// Print the completion script of a shell
     #[command(after_help = "\

@@ -14,6 +14,7 @@ mod reference;
 mod setup;
 mod skills;
 mod status;
+mod testkit;
 mod time;
 mod workspace;
 
@@ -41,6 +42,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: Option<Command>) -> Outcom
         Some(Command::Skills(command)) => skills::run(host, screen, command),
         Some(Command::Prompt(args)) => prompt::run(host, screen, args),
         Some(Command::Context(command)) => context::run(host, screen, command),
+        Some(Command::Testkit(command)) => testkit::run(screen, command),
         Some(Command::Completion { shell }) => reference::completion(screen, shell),
         Some(Command::Man) => reference::man(screen),
         Some(Command::Docs { dir }) => reference::write_pages(&dir),

@@ -11,4 +11,5 @@ mod first_use;
 mod memory;
 mod prompt;
 mod skills;
+mod testkit;
 mod workspace;

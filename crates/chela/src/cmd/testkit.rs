@@ -1,0 +1,102 @@
+//! `chela testkit`: try agents offline, against a model that says what a script says.
+
+use std::path::Path;
+use std::sync::mpsc;
+
+use chela_testkit::{EXAMPLE, Endpoint, Options, Recorded, Script};
+
+use super::Outcome;
+use crate::cli::TestkitCommand;
+use crate::fail::{Exit, Fail};
+use crate::screen::Screen;
+
+pub fn run(screen: &mut Screen, command: TestkitCommand) -> Outcome {
+    match command {
+        TestkitCommand::Serve {
+            script: Some(script),
+            port,
+            once,
+            example: _,
+        } => serve(screen, &script, port, once),
+        TestkitCommand::Serve { script: None, .. } => {
+            screen.raw(EXAMPLE)?;
+            Ok(Exit::Fine)
+        }
+    }
+}
+
+fn serve(screen: &mut Screen, path: &Path, port: u16, once: bool) -> Outcome {
+    let script = Script::read(path)
+        .map_err(|error| Fail::usage(error).hint("`chela testkit serve --example` prints one"))?;
+    let model = script
+        .models
+        .first()
+        .map_or("scripted", String::as_str)
+        .to_owned();
+    let key = script.key.clone();
+    let (seen, requests) = mpsc::channel();
+    let endpoint = Endpoint::start_with(Options {
+        script,
+        port,
+        watch: Some(Box::new(move |request: &Recorded| {
+            let _ = seen.send(line(request));
+        })),
+    })
+    .map_err(Fail::new)?;
+    introduce(screen, &endpoint.url(), &model, key.as_deref())?;
+    let waiting = std::thread::spawn(move || {
+        if once {
+            endpoint.wait_until_played();
+        } else {
+            endpoint.wait();
+        }
+    });
+    // Ends when the endpoint, and with it the sender, is gone.
+    for request in requests {
+        screen.line(request)?;
+        screen.flush()?;
+    }
+    let _ = waiting.join();
+    Ok(Exit::Fine)
+}
+
+/// The address, and what to put into the config.
+fn introduce(screen: &mut Screen, url: &str, model: &str, key: Option<&str>) -> Result<(), Fail> {
+    let paint = screen.paint;
+    let key = key.map_or(String::new(), |key| format!(", apiKey: \"{key}\""));
+    screen.line(format!("Serving at {}", paint.accent(url)))?;
+    screen.blank()?;
+    screen.line("Point a provider at it:")?;
+    screen.line(format!(
+        "  chela config set models.providers.testkit \\\n    '{{ baseUrl: \"{url}\"{key}, \
+         models: [{{ id: \"{model}\" }}] }}'"
+    ))?;
+    screen.line(format!(
+        "  chela config set agents.defaults.model testkit/{model}"
+    ))?;
+    screen.paragraph(
+        "  ",
+        "It answers in the format it is asked in. For another than OpenAI's chat completions, \
+         add api: \"openai-responses\", \"anthropic-messages\", \"google-generative-ai\" or \
+         \"ollama\".",
+    )?;
+    screen.blank()?;
+    screen.line("Ctrl-C ends it. Requests:")?;
+    screen.flush()?;
+    Ok(())
+}
+
+fn line(request: &Recorded) -> String {
+    let call = request
+        .call
+        .map_or(String::new(), |call| format!("#{call}"));
+    let tokens = match request.tokens.input {
+        0 => String::new(),
+        input => format!("  ({input} tokens, {} cached)", request.tokens.cached),
+    };
+    let route = request.path.split('?').next().unwrap_or_default();
+    format!(
+        "  {call:<4} {} {route} → {}{tokens}",
+        request.method, request.answer
+    )
+}

@@ -6,11 +6,13 @@ use super::fold::{Seen, seen};
 use crate::turn::Silence;
 
 /// The words, as letters only.
-pub const NO_REPLY: &str = "noreply";
-pub const HEARTBEAT_OK: &str = "heartbeatok";
+const NO_REPLY: &str = "noreply";
+const HEARTBEAT_OK: &str = "heartbeatok";
+/// What the words are made of.
+pub const PIECES: [&str; 4] = ["no", "reply", "heartbeat", "ok"];
 
 /// Words with which models introduce what they answer.
-const LABELS: [&str; 14] = [
+pub const LABELS: [&str; 14] = [
     "reply",
     "response",
     "respond",
@@ -59,6 +61,16 @@ pub fn letters(text: &str) -> String {
             _ => None,
         })
         .collect()
+}
+
+/// Whether nothing is left but pieces of the words, and markup.
+pub fn is_leftover(text: &str) -> bool {
+    let letters = letters(&without_markup(text));
+    let mut rest = letters.as_str();
+    while let Some(tail) = PIECES.iter().find_map(|piece| rest.strip_prefix(piece)) {
+        rest = tail;
+    }
+    rest.is_empty()
 }
 
 /// One word or both, over and over, and nothing else.

@@ -116,6 +116,18 @@ pub struct Totals {
     pub flushed_compaction: Option<u64>,
 }
 
+impl Totals {
+    pub fn usage(&self) -> chela_model::Usage {
+        chela_model::Usage {
+            input: self.input,
+            output: self.output,
+            cache_read: self.cache_read,
+            cache_write: self.cache_write,
+            ..chela_model::Usage::default()
+        }
+    }
+}
+
 /// One thing that is changed about a session; `None` gives it back to the config.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Override {
@@ -312,6 +324,15 @@ impl Sessions {
             transaction
                 .prepare_cached("INSERT OR REPLACE INTO frozen (row, body) VALUES (?1, ?2)")?
                 .execute(params![session.row, text])
+                .map(drop)
+        })
+    }
+
+    /// Lets it be fixed anew: the conversation is read again from the start anyway.
+    pub fn thaw(&self, session: &Session) -> Result<(), SessionError> {
+        self.write(|transaction| {
+            transaction
+                .execute("DELETE FROM frozen WHERE row = ?1", [session.row])
                 .map(drop)
         })
     }

@@ -183,6 +183,7 @@ impl Index {
                     places: &places,
                     settings: request.settings,
                     embedder: request.embedder,
+                    transcripts: None,
                     depth: Depth::Quick,
                 };
                 let report = sync(

@@ -79,7 +79,7 @@ impl Memory<'_> {
             };
             let content = String::from_utf8_lossy(&content);
             let units: Vec<Chunk> = match file.source {
-                FileSource::Sessions => transcript::cut(&content),
+                FileSource::Sessions => transcript::cut(&content, None),
                 _ => Cut::default().markdown(&file.label, &content),
             };
             let hit = |unit: &Chunk| match what {

@@ -6,20 +6,24 @@
 
 mod batch;
 mod merge;
+mod turn;
+mod work;
 
-use std::collections::{BTreeMap, HashMap};
-use std::fs::{File, TryLockError};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 
-use chela_core::{ContentHash, Host};
+use chela_core::Host;
 use rusqlite::params;
 
 use crate::embed::{EmbedText, Embedder};
-use crate::settings::MemorySettings;
-use crate::source::{self, FileSource, Found, FoundFile, Places};
+use crate::settings::{MemorySettings, SourceKind};
+use crate::source::{self, Places};
 use crate::store::{Store, StoreError, touch};
-use crate::{forget, transcript, vectors};
+use crate::transcript::{self, TranscriptSource};
+use crate::vectors;
+use turn::Turn;
+pub(crate) use work::Known;
+use work::Work;
 
 pub use batch::{Prepared, write as write_prepared};
 
@@ -42,6 +46,8 @@ pub struct SyncRequest<'a> {
     pub settings: &'a MemorySettings,
     /// `None` keeps to keywords.
     pub embedder: Option<&'a dyn Embedder>,
+    /// Conversations kept elsewhere than in files.
+    pub transcripts: Option<&'a dyn TranscriptSource>,
     pub depth: Depth,
 }
 
@@ -90,12 +96,6 @@ pub enum SyncOutcome {
     ReadOnly,
 }
 
-/// A batch ends after this many chunks or bytes of text, so memory stays bounded.
-const BATCH_CHUNKS: usize = 4096;
-const BATCH_BYTES: usize = 4 * 1024 * 1024;
-/// A file changed so shortly before it was read may have changed again within the same tick.
-const RACY_NANOS: i64 = 2_000_000_000;
-
 /// Brings the index up to date. `progress` may stop the work between files.
 pub fn sync(
     store: &mut Store,
@@ -123,7 +123,12 @@ pub fn sync(
             request.places.workspace.display()
         ));
     }
-    let known = known_files(store)?;
+    if let Some(transcripts) = request.transcripts
+        && request.settings.sources.contains(&SourceKind::Sessions)
+    {
+        transcript::list(transcripts, &mut found);
+    }
+    let known = work::known_files(store)?;
     let problems = std::mem::take(&mut found.problems);
     let mut work = Work::plan(&found, &known, request);
     let mut report = SyncReport {
@@ -142,205 +147,6 @@ pub fn sync(
         report.problems.push(problem.to_string());
     }
     Ok(report)
-}
-
-/// The right to write, held by one process at a time. Correctness does not hang on it: it only
-/// keeps two processes from doing the same work.
-struct Turn(Option<File>);
-
-impl Turn {
-    fn take(store: &Store) -> Option<Self> {
-        let mut name = store.path().as_os_str().to_owned();
-        if name == ":memory:" {
-            return Some(Self(None));
-        }
-        name.push(".lock");
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(PathBuf::from(name))
-            .ok();
-        match file.as_ref().map(File::try_lock) {
-            Some(Err(TryLockError::WouldBlock)) => None,
-            // Where locks do not exist, the database's own lock has to do.
-            _ => Some(Self(file)),
-        }
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        if let Some(file) = &self.0 {
-            // Closing unlocks as well; a failure here changes nothing.
-            let _ = file.unlock();
-        }
-    }
-}
-
-/// What the index knows of a file.
-#[derive(Debug, Clone)]
-pub(crate) struct Known {
-    pub id: i64,
-    pub size: u64,
-    pub modified: i64,
-    pub hash: Vec<u8>,
-    pub cut: String,
-    pub indexed_at: i64,
-}
-
-fn known_files(store: &Store) -> Result<HashMap<String, Known>, StoreError> {
-    let read = || {
-        let mut statement = store
-            .connection()
-            .prepare("SELECT label, id, size, modified, hash, cut, indexed_at FROM files")?;
-        let rows = statement.query_map([], |row| {
-            Ok((
-                row.get(0)?,
-                Known {
-                    id: row.get(1)?,
-                    size: u64::try_from(row.get::<_, i64>(2)?).unwrap_or(u64::MAX),
-                    modified: row.get(3)?,
-                    hash: row.get(4)?,
-                    cut: row.get(5)?,
-                    indexed_at: row.get(6)?,
-                },
-            ))
-        })?;
-        rows.collect::<rusqlite::Result<_>>()
-    };
-    read().map_err(|error| store.explain(error))
-}
-
-struct Work<'a> {
-    todo: Vec<&'a FoundFile>,
-    gone: Vec<i64>,
-    unchanged: usize,
-}
-
-impl<'a> Work<'a> {
-    fn plan(found: &'a Found, known: &HashMap<String, Known>, request: &SyncRequest<'_>) -> Self {
-        let cut = request.settings.cut.identity();
-        let mut todo = Vec::new();
-        let mut unchanged = 0;
-        for file in found.files.values() {
-            let same = known.get(&file.label).is_some_and(|known| {
-                let racy = known.modified.saturating_add(RACY_NANOS)
-                    >= known.indexed_at.saturating_mul(1_000_000_000);
-                request.depth == Depth::Quick
-                    && !racy
-                    && known.size == file.size
-                    && known.modified == file.modified
-                    && (known.cut == cut || file.source == FileSource::Sessions)
-            }) || transcript::too_little_new(file, known.get(&file.label), request);
-            if same {
-                unchanged += 1;
-            } else {
-                todo.push(file);
-            }
-        }
-        let away = |label: &str| {
-            found.unreadable.iter().any(|folder| {
-                folder.is_empty()
-                    || label
-                        .strip_prefix(folder.as_str())
-                        .is_some_and(|rest| rest.starts_with('/'))
-            })
-        };
-        let gone = known
-            .iter()
-            .filter(|(label, _)| !found.files.contains_key(*label) && !away(label))
-            .map(|(_, known)| known.id)
-            .collect();
-        Self {
-            todo,
-            gone,
-            unchanged,
-        }
-    }
-
-    fn run(
-        &mut self,
-        store: &mut Store,
-        request: &SyncRequest<'_>,
-        known: &HashMap<String, Known>,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-        report: &mut SyncReport,
-    ) -> Result<(), StoreError> {
-        let now = i64::try_from(request.host.unix_time()).unwrap_or(0);
-        let mut state = Progress {
-            files_total: self.todo.len(),
-            bytes_total: self.todo.iter().map(|file| file.size).sum(),
-            ..Progress::default()
-        };
-        let forgotten = forget::list(store.path());
-        let mut batch: Vec<Prepared<'_>> = Vec::new();
-        let (mut chunks, mut bytes, mut batches) = (0, 0, 0);
-        for file in &self.todo {
-            if progress(state).is_break() {
-                report.outcome = SyncOutcome::Stopped;
-                break;
-            }
-            state.files_done += 1;
-            state.bytes_done += file.size;
-            let content = match std::fs::read(&file.path) {
-                Ok(content) => content,
-                Err(error) => {
-                    // Gone between listing and reading, or not ours to read.
-                    report
-                        .problems
-                        .push(format!("{} cannot be read: {error}", file.label));
-                    continue;
-                }
-            };
-            let hash = ContentHash::of(&content);
-            let known = known.get(&file.label);
-            let cut = request.settings.cut.identity();
-            let same = known.is_some_and(|known| known.hash == hash.as_bytes() && known.cut == cut);
-            if same && request.depth != Depth::Rebuild {
-                batch.push(Prepared::Seen { file, now });
-                report.unchanged += 1;
-                continue;
-            }
-            let text = String::from_utf8_lossy(&content);
-            let mut units = match file.source {
-                FileSource::Sessions => transcript::cut(&text),
-                _ => request.settings.cut.markdown(&file.label, &text),
-            };
-            if !forgotten.is_empty() {
-                units.retain(|unit| !forgotten.contains(&ContentHash::of(&unit.text)));
-            }
-            match known {
-                Some(_) => report.changed += 1,
-                None => report.added += 1,
-            }
-            chunks += units.len();
-            bytes += content.len();
-            state.chunks += units.len();
-            report.chunks += units.len();
-            report.bytes += content.len() as u64;
-            batch.push(Prepared::Content {
-                file,
-                hash,
-                cut,
-                units,
-                audience: source::audience_of(file, &text),
-                now,
-            });
-            if chunks >= BATCH_CHUNKS || bytes >= BATCH_BYTES {
-                batch::write(store, request, &batch)?;
-                batch.clear();
-                (chunks, bytes) = (0, 0);
-                batches += 1;
-                if batches % 8 == 0 {
-                    merge::tidy(store)?;
-                }
-            }
-        }
-        batch::write(store, request, &batch)?;
-        let _ = progress(state);
-        Ok(())
-    }
 }
 
 fn remove(store: &mut Store, gone: &[i64]) -> Result<(), StoreError> {

@@ -6,9 +6,9 @@
 //! binary ([`embed`]). What it finds is measured by [`bench`](mod@bench).
 
 mod compat;
+mod keeper;
 mod memory;
 mod snapshot;
-mod transcript;
 
 pub mod bench;
 pub mod chunk;
@@ -29,6 +29,7 @@ pub mod source;
 pub mod status;
 pub mod store;
 pub mod tool;
+pub mod transcript;
 pub mod vector;
 pub mod vectors;
 pub mod watch;
@@ -37,5 +38,6 @@ pub mod words;
 #[cfg(test)]
 mod tests_support;
 
+pub use keeper::{Keep, Keeper, KeeperState};
 pub use memory::{Ask, Found, Memory, OpenMemory, index_file};
 pub use settings::MemorySettings;

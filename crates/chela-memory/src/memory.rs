@@ -12,6 +12,7 @@ use crate::search::{Budget, Excerpt, SearchAnswer, SearchRequest, Searcher, Weig
 use crate::settings::{MemorySettings, Switch};
 use crate::source::Places;
 use crate::store::{Notice, Store, StoreError};
+use crate::transcript::TranscriptSource;
 
 /// Where the index of an agent lies.
 pub fn index_file(host: &Host, agent: &AgentId) -> PathBuf {
@@ -46,6 +47,15 @@ pub struct Memory<'a> {
     store: Store,
     searcher: Searcher,
     weights: Weights,
+    notices: Vec<Notice>,
+    transcripts: Option<&'a dyn TranscriptSource>,
+}
+
+/// What a memory has opened and read, without what it was lent: kept between two uses.
+#[derive(Debug)]
+pub(crate) struct Warm {
+    store: Store,
+    searcher: Searcher,
     notices: Vec<Notice>,
 }
 
@@ -88,7 +98,38 @@ impl<'a> Memory<'a> {
             searcher: Searcher::default(),
             weights: Weights::default(),
             notices,
+            transcripts: None,
         })
+    }
+
+    /// Goes on with what an earlier use has opened.
+    pub(crate) fn resume(with: OpenMemory<'a>, warm: Warm) -> Self {
+        Self {
+            with,
+            store: warm.store,
+            searcher: warm.searcher,
+            weights: Weights::default(),
+            notices: warm.notices,
+            transcripts: None,
+        }
+    }
+
+    pub(crate) fn pause(self) -> Warm {
+        Warm {
+            store: self.store,
+            searcher: self.searcher,
+            notices: self.notices,
+        }
+    }
+
+    /// Takes conversations from elsewhere than files, too.
+    pub fn with_transcripts(mut self, transcripts: Option<&'a dyn TranscriptSource>) -> Self {
+        self.transcripts = transcripts;
+        self
+    }
+
+    pub fn transcripts(&self) -> Option<&'a dyn TranscriptSource> {
+        self.transcripts
     }
 
     /// With the table that is inside the binary.
@@ -151,6 +192,7 @@ impl<'a> Memory<'a> {
             places: &self.with.places,
             settings: &self.with.settings,
             embedder: self.with.embedder,
+            transcripts: self.transcripts,
             depth,
         };
         index::sync(&mut self.store, &request, progress)

@@ -9,6 +9,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use crate::front;
 use crate::settings::{ExtraPath, MemorySettings, SourceKind};
+use crate::transcript::SessionPage;
 
 /// Larger files are no notes; they are named in the report and left out.
 pub const LARGEST_FILE: u64 = 16 * 1024 * 1024;
@@ -25,6 +26,8 @@ pub struct FoundFile {
     pub modified: i64,
     pub trust: Trust,
     pub audience: Audience,
+    /// The stretch of a conversation it is, when it is no file.
+    pub page: Option<SessionPage>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -268,6 +271,7 @@ fn add(found: &mut Found, places: &Places, path: &Path, source: FileSource) {
         modified,
         trust,
         audience: Audience::Private,
+        page: None,
     });
 }
 

@@ -6,9 +6,10 @@ use chela_core::{Audience, Trust};
 
 use crate::memory::{Ask, Found, Memory};
 use crate::search::{Confidence, VectorState};
-use crate::settings::{Citations, ReadLimits};
+use crate::settings::{Citations, ReadLimits, SourceKind};
 use crate::source::{self, FoundFile, Places};
 use crate::store::StoreError;
+use crate::transcript::{self, SessionPage, TranscriptError, TranscriptSource};
 
 /// Text for the model, and how far it may be trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -176,6 +177,12 @@ pub fn read(memory: &Memory<'_>, get: &Get<'_>) -> Result<Lines, MemoryToolError
         .unwrap_or(path)
         .trim_start_matches("./")
         .replace('\\', "/");
+    if let Some(source) = memory.transcripts()
+        && let Some(page) = SessionPage::of_label(&label)
+        && memory.settings().sources.contains(&SourceKind::Sessions)
+    {
+        return conversation(memory, get, source, &page);
+    }
     let file = locate(memory, &label)?;
     let content = std::fs::read(&file.path).map_err(|source| match source.kind() {
         std::io::ErrorKind::NotFound => MemoryToolError::Missing {
@@ -193,6 +200,34 @@ pub fn read(memory: &Memory<'_>, get: &Get<'_>) -> Result<Lines, MemoryToolError
     }
     let mut lines = cut(&label, &content, file.trust, get, memory.settings().limits)?;
     lines.audience = audience;
+    Ok(lines)
+}
+
+/// Messages of a conversation that is kept elsewhere than in a file.
+fn conversation(
+    memory: &Memory<'_>,
+    get: &Get<'_>,
+    source: &dyn TranscriptSource,
+    page: &SessionPage,
+) -> Result<Lines, MemoryToolError> {
+    let label = page.label();
+    let unreadable = |error: TranscriptError| MemoryToolError::Unreadable {
+        path: page.label(),
+        source: std::io::Error::other(error),
+    };
+    let sessions = source.sessions().map_err(unreadable)?;
+    let known = sessions.iter().find(|session| session.id == page.session);
+    let Some(session) = known.filter(|known| known.audience.may_reach(get.audience)) else {
+        return Err(MemoryToolError::NotMemory { path: label });
+    };
+    let text = transcript::page_text(source, page).map_err(unreadable)?;
+    let first = u32::try_from(page.from).unwrap_or(u32::MAX - 1) + 1;
+    let get = Get {
+        from: get.from.or(Some(first)),
+        ..*get
+    };
+    let mut lines = cut(&label, &text, Trust::Agent, &get, memory.settings().limits)?;
+    lines.audience = session.audience;
     Ok(lines)
 }
 

@@ -1,11 +1,171 @@
 //! Transcripts of conversations: each message a unit, by whom it was said.
+//!
+//! They lie in files of JSON lines, or are kept elsewhere and come through a
+//! [`TranscriptSource`]: in pages of messages, of which only the last can change.
 
-use serde_json::Value;
+use std::path::PathBuf;
+
+use chela_core::{Audience, Trust};
+use serde_json::{Value, json};
 
 use crate::chunk::{Chunk, Cut, Speaker};
 use crate::day::Day;
 use crate::index::{Depth, Known, SyncRequest};
-use crate::source::{FileSource, FoundFile};
+use crate::source::{FileSource, Found, FoundFile};
+
+/// Conversations that are kept elsewhere than in files. A conversation only grows; one that is
+/// written anew has a new id.
+pub trait TranscriptSource: Send + Sync {
+    /// All conversations that may be searched.
+    fn sessions(&self) -> Result<Vec<SessionFacts>, TranscriptError>;
+    /// At most `most` messages of a conversation from the one numbered `from` on, counted from 0.
+    fn messages(
+        &self,
+        session: &str,
+        from: u64,
+        most: usize,
+    ) -> Result<Vec<SessionMessage>, TranscriptError>;
+}
+
+/// What is known of a conversation without reading it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionFacts {
+    /// As it is shown: results are named `sessions/<id>`.
+    pub id: String,
+    pub messages: u64,
+    /// Seconds since 1970 of the last message.
+    pub changed_at: i64,
+    /// Who took part in it.
+    pub audience: Audience,
+}
+
+/// One message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionMessage {
+    /// Messages of others than these two are counted and not searched.
+    pub speaker: Speaker,
+    pub text: String,
+    /// Seconds since 1970.
+    pub at: Option<i64>,
+}
+
+#[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
+#[error("the conversation {session} cannot be read: {reason}")]
+pub struct TranscriptError {
+    pub session: String,
+    pub reason: String,
+}
+
+/// So many messages of a conversation from the one numbered `from` on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionPage {
+    pub session: String,
+    pub from: u64,
+}
+
+/// Messages in a page. What is in a full page is never read again.
+const PAGE: u64 = 200;
+
+impl SessionPage {
+    /// `sessions/<id>`, and `sessions/<id>@200` for what follows after the first page.
+    pub fn label(&self) -> String {
+        match self.from {
+            0 => format!("sessions/{}", self.session),
+            from => format!("sessions/{}@{from}", self.session),
+        }
+    }
+
+    /// The page a label names.
+    pub fn of_label(label: &str) -> Option<Self> {
+        let name = label.strip_prefix("sessions/")?;
+        let (session, from) = match name.rsplit_once('@') {
+            Some((session, from)) => (session, from.parse().ok()?),
+            None => (name, 0),
+        };
+        Some(Self {
+            session: session.to_owned(),
+            from,
+        })
+    }
+}
+
+/// Adds the pages of all conversations to what was found.
+pub(crate) fn list(source: &dyn TranscriptSource, found: &mut Found) {
+    let sessions = match source.sessions() {
+        Ok(sessions) => sessions,
+        Err(error) => {
+            found.problems.push(error.to_string());
+            found.unreadable.push("sessions".to_owned());
+            return;
+        }
+    };
+    for session in sessions {
+        for from in (0..session.messages).step_by(PAGE as usize) {
+            let page = SessionPage {
+                session: session.id.clone(),
+                from,
+            };
+            let size = (session.messages - from).min(PAGE);
+            let label = page.label();
+            let file = FoundFile {
+                path: PathBuf::from(&label),
+                label: label.clone(),
+                source: FileSource::Sessions,
+                size,
+                // A full page stays as it is, whenever the conversation goes on.
+                modified: match size == PAGE {
+                    true => 0,
+                    false => session.changed_at.saturating_mul(1_000_000_000),
+                },
+                trust: Trust::Agent,
+                audience: session.audience,
+                page: Some(page),
+            };
+            found.files.insert(label, file);
+        }
+    }
+}
+
+/// A page as JSON lines, one per message.
+pub(crate) fn read_page(
+    source: &dyn TranscriptSource,
+    page: &SessionPage,
+) -> Result<Vec<u8>, TranscriptError> {
+    let messages = source.messages(&page.session, page.from, PAGE as usize)?;
+    let mut lines = Vec::new();
+    for message in messages {
+        let role = match message.speaker {
+            Speaker::User => "user",
+            Speaker::Assistant => "assistant",
+            Speaker::Other => "other",
+        };
+        let line = json!({ "role": role, "content": message.text, "timestamp": message.at });
+        lines.extend_from_slice(line.to_string().as_bytes());
+        lines.push(b'\n');
+    }
+    Ok(lines)
+}
+
+/// A page as `memory_get` shows it: one line per message, at the lines results name.
+pub(crate) fn page_text(
+    source: &dyn TranscriptSource,
+    page: &SessionPage,
+) -> Result<String, TranscriptError> {
+    let mut text = "\n".repeat(usize::try_from(page.from).unwrap_or(0));
+    for message in source.messages(&page.session, page.from, PAGE as usize)? {
+        let said = message
+            .text
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        match message.speaker {
+            Speaker::User => text.push_str(&format!("User: {said}\n")),
+            Speaker::Assistant => text.push_str(&format!("Assistant: {said}\n")),
+            Speaker::Other => text.push('\n'),
+        }
+    }
+    Ok(text)
+}
 
 /// Whether a transcript has grown too little to be read again. Deltas are counted in bytes; a
 /// message is taken for a thousandth of the byte limit's share.
@@ -18,6 +178,11 @@ pub(crate) fn too_little_new(
         return false;
     };
     let sync = &request.settings.sync;
+    if file.page.is_some() {
+        // A page is measured in messages. What is new is taken once there is enough of it.
+        let new = file.size.saturating_sub(known.size);
+        return request.depth == Depth::Quick && new > 0 && new < sync.session_delta_messages;
+    }
     let per_message = 2_000;
     let enough = sync
         .session_delta_bytes
@@ -26,9 +191,12 @@ pub(crate) fn too_little_new(
 }
 
 /// Cuts a transcript in JSON lines. Lines are counted as they lie in the file.
-pub fn cut(text: &str) -> Vec<Chunk> {
+pub fn cut(text: &str, page: Option<&SessionPage>) -> Vec<Chunk> {
     let mut units = Vec::new();
-    for (number, line) in (1_u32..).zip(text.lines()) {
+    let first = page.map_or(0, |page| {
+        u32::try_from(page.from).unwrap_or(u32::MAX - PAGE as u32)
+    }) + 1;
+    for (number, line) in (first..).zip(text.lines()) {
         let Ok(entry) = serde_json::from_str::<Value>(line) else {
             continue;
         };
@@ -106,7 +274,7 @@ mod tests {
             "{\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"Noted.\"},{\"type\":\"thinking\",\"thinking\":\"hm\"}]}}\n",
             "{\"message\":{\"role\":\"toolResult\",\"content\":\"secret\"}}\n",
         );
-        let units = cut(text);
+        let units = cut(text, None);
         let shown: Vec<_> = units
             .iter()
             .map(|u| {

@@ -20,9 +20,20 @@ pub struct WatchError {
 
 /// Watches until it is dropped.
 pub struct Watch {
-    _watcher: notify::RecommendedWatcher,
+    _watching: Watching,
     changes: Receiver<()>,
     quiet: Duration,
+}
+
+/// The file system is watched as long as this lives.
+pub struct Watching {
+    _watcher: notify::RecommendedWatcher,
+}
+
+impl std::fmt::Debug for Watching {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watching").finish_non_exhaustive()
+    }
 }
 
 impl std::fmt::Debug for Watch {
@@ -34,10 +45,24 @@ impl std::fmt::Debug for Watch {
 }
 
 impl Watch {
-    /// Watches the workspace and the extra folders. A folder that is not there yet is passed over:
-    /// the workspace around it is watched.
+    /// Watches the workspace and the extra folders.
     pub fn start(places: &Places, extra: &[PathBuf], quiet: Duration) -> Result<Self, WatchError> {
         let (sender, changes) = sync_channel(1);
+        let watching = Self::tell(places, extra, move || note(&sender))?;
+        Ok(Self {
+            _watching: watching,
+            changes,
+            quiet,
+        })
+    }
+
+    /// Calls `changed` for every change, from another thread. A folder that is not there yet is
+    /// passed over: the workspace around it is watched.
+    pub fn tell(
+        places: &Places,
+        extra: &[PathBuf],
+        changed: impl Fn() + Send + 'static,
+    ) -> Result<Watching, WatchError> {
         let root = places.workspace.clone();
         let fail = |path: &PathBuf, source| WatchError {
             path: path.clone(),
@@ -46,7 +71,7 @@ impl Watch {
         let mut watcher =
             notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
                 if event.is_ok_and(|event| !event.kind.is_access()) {
-                    note(&sender);
+                    changed();
                 }
             })
             .map_err(|source| fail(&root, source))?;
@@ -61,11 +86,7 @@ impl Watch {
                     .map_err(|source| fail(folder, source))?;
             }
         }
-        Ok(Self {
-            _watcher: watcher,
-            changes,
-            quiet,
-        })
+        Ok(Watching { _watcher: watcher })
     }
 
     /// Waits for changes and until they pause. `false` when nothing changed within `longest`.

@@ -225,6 +225,7 @@ pub fn write(
         places: &places,
         settings: request.settings,
         embedder: request.embedder,
+        transcripts: None,
         depth: Depth::Quick,
     };
     for some in files.chunks(2048) {
@@ -253,5 +254,6 @@ fn found(label: String) -> FoundFile {
         modified: 0,
         trust: Trust::Agent,
         audience: Audience::Private,
+        page: None,
     }
 }

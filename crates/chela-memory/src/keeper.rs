@@ -1,0 +1,237 @@
+//! One call for a program that runs on: a memory that keeps itself up to date.
+//!
+//! A thread brings the index up to date - at the start, when a question is asked, when files
+//! change, every so often; each as `sync.*` says. Questions are answered from what is indexed and
+//! never wait for it. The thread stops when the keeper is dropped.
+
+mod wake;
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use chela_core::Host;
+
+use crate::embed::Embedder;
+use crate::index::{Depth, SyncOutcome, SyncReport};
+use crate::memory::{Ask, Found, Memory, OpenMemory, Warm};
+use crate::settings::{MemorySettings, Switch};
+use crate::source::Places;
+use crate::store::StoreError;
+use crate::transcript::TranscriptSource;
+use crate::watch::{Watch, Watching};
+use wake::{Reason, Wake};
+
+/// A memory to keep. Everything is owned: it goes with a thread.
+#[derive(Clone)]
+pub struct Keep {
+    pub host: Host,
+    pub index_file: PathBuf,
+    pub places: Places,
+    pub settings: MemorySettings,
+    /// `None` searches by words alone.
+    pub embedder: Option<Arc<dyn Embedder>>,
+    pub transcripts: Option<Arc<dyn TranscriptSource>>,
+}
+
+impl std::fmt::Debug for Keep {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Keep")
+            .field("index_file", &self.index_file)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Keep {
+    fn open(&self) -> OpenMemory<'_> {
+        OpenMemory {
+            host: &self.host,
+            index_file: self.index_file.clone(),
+            places: self.places.clone(),
+            settings: self.settings.clone(),
+            embedder: self.embedder.as_deref(),
+        }
+    }
+
+    fn memory(&self, warm: Option<Warm>) -> Result<Memory<'_>, StoreError> {
+        let memory = match warm {
+            Some(warm) => Memory::resume(self.open(), warm),
+            None => Memory::open(self.open())?,
+        };
+        Ok(memory.with_transcripts(self.transcripts.as_deref()))
+    }
+}
+
+/// Keeps a memory until it is dropped.
+#[derive(Debug)]
+pub struct Keeper {
+    keep: Arc<Keep>,
+    wake: Arc<Wake>,
+    /// What questions use; opened by the first.
+    reader: Mutex<Option<Warm>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Where the keeping stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeeperState {
+    /// Times the index was brought up to date.
+    pub syncs: u64,
+    pub at_work: bool,
+    /// What the last one did.
+    pub last: Option<SyncReport>,
+    /// What stands in the way, for the owner.
+    pub problems: Vec<String>,
+}
+
+impl Keeper {
+    /// Starts keeping: the one call an agent makes.
+    pub fn start(keep: Keep) -> Self {
+        let keep = Arc::new(keep);
+        let wake = Arc::new(Wake::default());
+        if keep.settings.sync.on_session_start == Switch::On {
+            wake.call(Reason::Asked);
+        }
+        let thread = {
+            let (keep, wake) = (Arc::clone(&keep), Arc::clone(&wake));
+            std::thread::Builder::new()
+                .name("memory".into())
+                .spawn(move || work(&keep, &wake))
+        };
+        let thread = match thread {
+            Ok(thread) => Some(thread),
+            Err(error) => {
+                wake.note_problem(format!("memory is not kept up to date: {error}"));
+                None
+            }
+        };
+        Self {
+            keep,
+            wake,
+            reader: Mutex::new(None),
+            thread,
+        }
+    }
+
+    /// A session starts: look for changes.
+    pub fn session_started(&self) {
+        if self.keep.settings.sync.on_session_start == Switch::On {
+            self.wake.call(Reason::Asked);
+        }
+    }
+
+    /// Look for changes now, whatever the settings say.
+    pub fn sync_soon(&self) {
+        self.wake.call(Reason::Asked);
+    }
+
+    /// Answers from what is indexed, at once.
+    pub fn search(&self, ask: &Ask<'_>) -> Result<Found, StoreError> {
+        self.with(|memory| memory.search(ask))
+    }
+
+    /// Lends the memory, for the tools. Other questions wait; indexing does not, and is not waited
+    /// for.
+    pub fn with<T>(
+        &self,
+        use_it: impl FnOnce(&mut Memory<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        if self.keep.settings.sync.on_search == Switch::On {
+            self.wake.call(Reason::Asked);
+        }
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut memory = self.keep.memory(reader.take())?;
+        let result = use_it(&mut memory);
+        *reader = Some(memory.pause());
+        result
+    }
+
+    pub fn state(&self) -> KeeperState {
+        self.wake.state()
+    }
+
+    /// Waits until the index was brought up to date so many times and nothing is left to do.
+    /// `false` when that takes longer.
+    pub fn wait_for(&self, syncs: u64, longest: Duration) -> bool {
+        self.wake.wait_for(syncs, longest)
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.wake.stop();
+        if let Some(thread) = self.thread.take() {
+            // A panic in it has been told by the runtime; there is nothing to add here.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The thread: waits for a reason, brings the index up to date, and so on.
+fn work(keep: &Keep, wake: &Arc<Wake>) {
+    let sync = &keep.settings.sync;
+    let quiet = Duration::from_millis(sync.watch_debounce_ms);
+    let interval = match sync.interval_minutes {
+        0 => None,
+        minutes => Some(Duration::from_secs(minutes.saturating_mul(60))),
+    };
+    let mut watched = Watched::default();
+    watched.renew(keep, wake);
+    let mut warm: Option<Warm> = None;
+    while wake.wait(quiet, interval) == ControlFlow::Continue(()) {
+        // Before files are read: what changes from here on is told.
+        watched.renew(keep, wake);
+        let result = keep.memory(warm.take()).and_then(|mut memory| {
+            let report = memory.sync(Depth::Quick, &mut |_| wake.go_on())?;
+            warm = Some(memory.pause());
+            Ok(report)
+        });
+        wake.done(result);
+    }
+}
+
+/// The folders that are watched. One that comes or goes means watching anew.
+#[derive(Default)]
+struct Watched {
+    folders: Vec<PathBuf>,
+    watching: Option<Watching>,
+}
+
+impl Watched {
+    fn renew(&mut self, keep: &Keep, wake: &Arc<Wake>) {
+        if keep.settings.sync.watch == Switch::Off {
+            return;
+        }
+        let mut folders = vec![keep.places.workspace.clone()];
+        folders.push(keep.places.workspace.join("memory"));
+        let extra = keep.settings.extra_paths.iter();
+        folders
+            .extend(extra.map(|extra| keep.host.expand_from(&extra.path, &keep.places.workspace)));
+        folders.extend(keep.places.sessions.clone());
+        folders.retain(|folder| folder.exists());
+        if folders == self.folders {
+            return;
+        }
+        let told = Arc::clone(wake);
+        let extra = folders.get(1..).unwrap_or_default();
+        match Watch::tell(&keep.places, extra, move || told.call(Reason::Changed)) {
+            Ok(watching) => (self.folders, self.watching) = (folders, Some(watching)),
+            Err(error) => wake.note_problem(error.to_string()),
+        }
+    }
+}
+
+/// What the owner should know of a sync, besides its figures.
+fn problems(report: &SyncReport) -> Vec<String> {
+    let mut problems = report.problems.clone();
+    match report.outcome {
+        SyncOutcome::ReadOnly => problems.push("the memory index cannot be written".to_owned()),
+        SyncOutcome::Complete | SyncOutcome::Stopped | SyncOutcome::Busy => {}
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,246 @@
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use chela_core::Audience;
+
+use super::{Keep, Keeper};
+use crate::chunk::Speaker;
+use crate::embed::LocalTable;
+use crate::memory::Ask;
+use crate::settings::{SourceKind, Switch};
+use crate::source::Places;
+use crate::tests_support::{Home, ask};
+use crate::tool::{self, Get};
+use crate::transcript::{SessionFacts, SessionMessage, TranscriptError, TranscriptSource};
+
+const LONGEST: Duration = Duration::from_secs(20);
+
+fn keep(home: &Home) -> Keep {
+    let mut settings = home.settings.clone();
+    settings.sync.watch_debounce_ms = 10;
+    Keep {
+        host: home.host.clone(),
+        index_file: home.index_file(),
+        places: Places {
+            workspace: home.workspace(),
+            sessions: None,
+        },
+        settings,
+        embedder: Some(Arc::new(LocalTable)),
+        transcripts: None,
+    }
+}
+
+fn first(keeper: &Keeper, question: &str) -> Option<String> {
+    let found = keeper.search(&ask(question)).unwrap();
+    found.excerpts.first().map(|excerpt| excerpt.text.clone())
+}
+
+#[test]
+fn what_is_saved_is_found_without_being_asked_for() {
+    let home = Home::new(&[("memory/a.md", "- the cat is called Momo\n")]);
+    let mut keep = keep(&home);
+    keep.settings.sync.on_search = Switch::Off;
+    let keeper = Keeper::start(keep);
+    assert!(keeper.wait_for(1, LONGEST));
+    assert!(first(&keeper, "cat").unwrap().contains("Momo"));
+    home.write("memory/b.md", "- the parrot is called Rico\n");
+    assert!(keeper.wait_for(2, LONGEST));
+    assert!(first(&keeper, "parrot").unwrap().contains("Rico"));
+    assert!(keeper.state().problems.is_empty(), "{:?}", keeper.state());
+}
+
+#[test]
+fn a_folder_that_comes_later_is_watched_too() {
+    let home = Home::new(&[("MEMORY.md", "- the cat is called Momo\n")]);
+    let mut keep = keep(&home);
+    keep.settings.sync.on_search = Switch::Off;
+    let keeper = Keeper::start(keep);
+    assert!(keeper.wait_for(1, LONGEST));
+    home.write("memory/b.md", "- the parrot is called Rico\n");
+    assert!(keeper.wait_for(2, LONGEST));
+    let syncs = keeper.state().syncs;
+    home.write("memory/c.md", "- the horse is called Polly\n");
+    assert!(keeper.wait_for(syncs + 1, LONGEST));
+    assert!(first(&keeper, "horse").unwrap().contains("Polly"));
+}
+
+#[test]
+fn each_reason_can_be_switched_off() {
+    let home = Home::new(&[("memory/a.md", "- the cat is called Momo\n")]);
+    let mut keep = keep(&home);
+    keep.settings.sync.on_session_start = Switch::Off;
+    keep.settings.sync.on_search = Switch::Off;
+    keep.settings.sync.watch = Switch::Off;
+    let keeper = Keeper::start(keep.clone());
+    keeper.session_started();
+    // Nothing was a reason; asking outright is one.
+    assert_eq!(first(&keeper, "cat"), None);
+    assert_eq!(keeper.state().syncs, 0);
+    keeper.sync_soon();
+    assert!(keeper.wait_for(1, LONGEST));
+    assert!(first(&keeper, "cat").is_some());
+    drop(keeper);
+
+    keep.settings.sync.on_search = Switch::On;
+    home.write("memory/b.md", "- the parrot is called Rico\n");
+    let keeper = Keeper::start(keep);
+    assert!(first(&keeper, "cat").is_some());
+    assert!(keeper.wait_for(1, LONGEST));
+    assert!(first(&keeper, "parrot").unwrap().contains("Rico"));
+}
+
+#[test]
+fn a_question_does_not_wait_for_a_sync_that_hangs() {
+    /// A source that answers only when it is let.
+    struct Slow(Mutex<()>);
+    impl TranscriptSource for Slow {
+        fn sessions(&self) -> Result<Vec<SessionFacts>, TranscriptError> {
+            drop(self.0.lock());
+            Ok(Vec::new())
+        }
+        fn messages(
+            &self,
+            _: &str,
+            _: u64,
+            _: usize,
+        ) -> Result<Vec<SessionMessage>, TranscriptError> {
+            Ok(Vec::new())
+        }
+    }
+    let mut home = Home::new(&[("memory/a.md", "- the cat is called Momo\n")]);
+    drop(home.synced());
+    home.settings.sources.push(SourceKind::Sessions);
+    let slow = Arc::new(Slow(Mutex::new(())));
+    let held = slow.0.lock().unwrap();
+    let keeper = Keeper::start(Keep {
+        transcripts: Some(slow.clone()),
+        ..keep(&home)
+    });
+    assert!(first(&keeper, "cat").unwrap().contains("Momo"));
+    assert_eq!(keeper.state().syncs, 0);
+    drop(held);
+    assert!(keeper.wait_for(1, LONGEST));
+}
+
+/// Conversations in memory, and how many messages were read.
+#[derive(Default)]
+struct Chats {
+    said: Mutex<Vec<String>>,
+    read: Mutex<Vec<(u64, usize)>>,
+}
+
+impl TranscriptSource for Chats {
+    fn sessions(&self) -> Result<Vec<SessionFacts>, TranscriptError> {
+        let facts = |id: &str, messages: usize, audience| SessionFacts {
+            id: id.to_owned(),
+            messages: messages as u64,
+            changed_at: 1_600_000_000 + messages as i64,
+            audience,
+        };
+        let own = self.said.lock().unwrap().len();
+        Ok(vec![
+            facts("main", own, Audience::Private),
+            facts("group", 1, Audience::Shared),
+        ])
+    }
+
+    fn messages(
+        &self,
+        session: &str,
+        from: u64,
+        most: usize,
+    ) -> Result<Vec<SessionMessage>, TranscriptError> {
+        let message = |speaker, text: &str| SessionMessage {
+            speaker,
+            text: text.to_owned(),
+            at: Some(1_600_000_000),
+        };
+        if session == "group" {
+            return Ok(vec![message(Speaker::Assistant, "the picnic is on Sunday")]);
+        }
+        self.read.lock().unwrap().push((from, most));
+        let said = self.said.lock().unwrap();
+        let page = said.iter().skip(from as usize).take(most);
+        Ok(page.map(|text| message(Speaker::User, text)).collect())
+    }
+}
+
+#[test]
+fn conversations_are_read_page_by_page_and_only_what_is_new() {
+    let mut home = Home::new(&[]);
+    home.settings.sources.push(SourceKind::Sessions);
+    home.settings.sync.session_delta_messages = 3;
+    let chats = Arc::new(Chats::default());
+    let say = |count: usize| {
+        let mut said = chats.said.lock().unwrap();
+        for _ in 0..count {
+            let number = said.len();
+            said.push(format!("message about topic{number}"));
+        }
+    };
+    say(450);
+    let mut keep = Keep {
+        transcripts: Some(chats.clone()),
+        ..keep(&home)
+    };
+    keep.settings.sync.on_search = Switch::Off;
+    keep.settings.sync.watch = Switch::Off;
+    let keeper = Keeper::start(keep);
+    assert!(keeper.wait_for(1, LONGEST));
+    let reads = || std::mem::take(&mut *chats.read.lock().unwrap());
+    assert_eq!(reads(), [(0, 200), (200, 200), (400, 200)]);
+    let place = |question: &str, audience| {
+        let ask = Ask {
+            audience,
+            ..ask(question)
+        };
+        let found = keeper.search(&ask).unwrap();
+        let hit = found.answer.hits.first();
+        hit.map(|hit| format!("{}#L{}", hit.label, hit.start_line))
+    };
+    assert_eq!(
+        place("topic250", Audience::Private).unwrap(),
+        "sessions/main@200#L251"
+    );
+    let mut syncs = 1;
+    let mut sync = || {
+        syncs += 1;
+        keeper.sync_soon();
+        assert!(keeper.wait_for(syncs, LONGEST));
+    };
+    // Two messages are too few to be worth it; four are not, and only their page is read.
+    say(2);
+    sync();
+    assert_eq!(reads(), []);
+    say(2);
+    sync();
+    assert_eq!(reads(), [(400, 200)]);
+    assert_eq!(
+        place("topic453", Audience::Private).unwrap(),
+        "sessions/main@400#L454"
+    );
+    // A group finds its own conversation and nothing of the owner's.
+    let shared = place("topic453", Audience::Shared);
+    assert!(shared.is_none_or(|place| place.starts_with("sessions/group")));
+    assert_eq!(
+        place("picnic", Audience::Shared).unwrap(),
+        "sessions/group#L1"
+    );
+    let get = |path: &'static str, audience| {
+        let got = keeper.with(|memory| {
+            let get = Get {
+                path,
+                from: None,
+                lines: Some(1),
+                audience,
+            };
+            Ok(tool::memory_get(memory, &get).map(|got| got.text))
+        });
+        got.unwrap()
+    };
+    let text = get("sessions/main@200", Audience::Private).unwrap();
+    assert!(text.contains("User: message about topic200"), "{text}");
+    assert!(get("sessions/main", Audience::Shared).is_err());
+    assert!(get("sessions/group", Audience::Shared).is_ok());
+}

@@ -181,7 +181,7 @@ impl Gate {
         let text = self.text.trim();
         let at_edge =
             |which| found.at_start == Some(which) || (found.at_end && found.last == Some(which));
-        let leftovers = found.last.is_some() && whole::is_leftover(text);
+        let leftovers = found.last.is_some() && (whole::is_leftover(text) || is_silence(text));
         let no_reply = at_edge(Silence::NoReply)
             && (found.at_start == Some(Silence::NoReply) || self.settings.gathers());
         let ack = self

@@ -26,6 +26,9 @@ mod stamp;
 mod store;
 mod transcript;
 
+#[cfg(test)]
+mod tests_support;
+
 pub use context::context;
 pub use entry::{
     Body, BranchSummary, Compaction, Custom, CustomMessage, Entry, EntryId, Label, Meta, Sender,

@@ -1,1 +1,77 @@
+use super::super::tests_support::{Fixture, key, lines, user};
+use super::ImportError;
 
+const REFERENCE: &str = r#"{"type":"session","version":3,"id":"0197","timestamp":"2026-01-18T00:20:12.345Z","cwd":"/home/me"}
+{"type":"model_change","id":"m1","parentId":null,"timestamp":"2026-01-18T00:20:13Z","provider":"anthropic","modelId":"x"}
+{"type":"message","id":"a1","parentId":"m1","timestamp":"2026-01-18T00:20:14Z","message":{"role":"user","content":"What is here?","timestamp":1}}
+{"type":"message","id":"a2","parentId":"a1","timestamp":"2026-01-18T00:20:15Z","message":{"role":"assistant","provider":"anthropic","model":"x","stopReason":"toolUse","content":[{"type":"thinking","thinking":"look","thinkingSignature":"sig"},{"type":"toolCall","id":"t1","name":"ls","arguments":{"path":"."}},{"type":"toolCall","id":"t2","name":"ls"}]}}
+not json
+{"type":"message","id":"a3","parentId":"a2","timestamp":"2026-01-18T00:20:16Z","message":{"role":"toolResult","toolCallId":"t1","toolName":"ls","content":[{"type":"text","text":"a.txt"}],"isError":false}}
+{"type":"message","id":"x1","parentId":"gone","timestamp":"2026-01-18T00:20:16Z","message":{"role":"user","content":"lost"}}
+{"type":"message","id":"a4","parentId":"a3","timestamp":"2026-01-18T00:20:17Z","message":{"role":"assistant","stopReason":"stop","content":[{"type":"text","text":"One file."}]}}
+"#;
+
+#[test]
+fn the_reference_s_files_are_read() {
+    let fixture = Fixture::new();
+    let main = key("agent:main:main");
+    let back = fixture
+        .sessions
+        .import_jsonl(REFERENCE.as_bytes(), Some(main.clone()))
+        .unwrap();
+    assert_eq!(back.entries, 5);
+    let skipped: Vec<usize> = back.skipped.iter().map(|(line, _)| *line).collect();
+    assert_eq!(skipped, [5, 7]);
+    assert!(
+        back.skipped[1].1.contains("parent gone"),
+        "{:?}",
+        back.skipped
+    );
+    assert_eq!(
+        lines(&fixture.sessions.context(&back.session).unwrap()),
+        [
+            "user: What is here?",
+            "assistant: [\"t1\"]",
+            "t1 gave: a",
+            "assistant: One file.[]"
+        ]
+    );
+    assert_eq!(fixture.session("agent:main:main").id, back.session.id);
+    let info = fixture.sessions.info(&back.session).unwrap();
+    assert_eq!(super::super::iso(info.started), "2026-01-18T00:20:12.345Z");
+    assert_eq!(super::super::iso(info.updated), "2026-01-18T00:20:17.000Z");
+    let twice = fixture
+        .sessions
+        .import_jsonl(REFERENCE.as_bytes(), Some(main));
+    assert!(matches!(twice, Err(ImportError::Known(id)) if id == "0197"));
+}
+
+#[test]
+fn a_key_that_is_taken_keeps_its_conversation() {
+    let fixture = Fixture::new();
+    let here = fixture.session("agent:main:main");
+    fixture.sessions.append(&here, user("hi")).unwrap();
+    let main = Some(key("agent:main:main"));
+    let back = fixture
+        .sessions
+        .import_jsonl(REFERENCE.as_bytes(), main)
+        .unwrap();
+    assert!(back.past);
+    assert_eq!(fixture.session("agent:main:main").id, here.id);
+}
+
+#[test]
+fn what_is_no_session_is_refused() {
+    let fixture = Fixture::new();
+    let refused = fixture.sessions.import_jsonl("hello\n\n".as_bytes(), None);
+    assert!(matches!(refused, Err(ImportError::Nothing)));
+    let bare = fixture
+        .sessions
+        .import_jsonl(
+            "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n"
+                .as_bytes(),
+            None,
+        )
+        .unwrap();
+    assert!(bare.session.key.to_string().starts_with("explicit:import-"));
+}

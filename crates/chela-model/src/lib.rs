@@ -12,6 +12,7 @@ mod chain;
 mod compat;
 mod discover;
 mod error;
+mod fault;
 mod http;
 mod info;
 mod key;
@@ -22,6 +23,8 @@ mod provider;
 mod request;
 mod response;
 mod target;
+#[cfg(test)]
+mod testing;
 mod timer;
 mod wire;
 
@@ -31,6 +34,7 @@ pub use chain::{Chain, Stage};
 pub use compat::{Compat, MaxTokensField, SchemaProfile, ThinkingFormat};
 pub use discover::{Found, FoundModel, HOW_TO_GET_ONE, discover};
 pub use error::{Failure, ModelError};
+pub use fault::Complaint;
 pub use http::Http;
 pub use info::{Cost, InfoSource, Input, ModelInfo};
 pub use key::Key;
@@ -41,3 +45,4 @@ pub use request::{Cache, CacheRetention, Request, SystemText, Thinking, ToolMode
 pub use response::{Event, Response, StopReason, Usage};
 pub use target::Target;
 pub use timer::{RealTimer, Timer};
+pub use wire::{Answer, Decoder, Framing, StreamFault};

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::Message;
 
 /// One request, in the terms every endpoint shares.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Request {
     pub system: SystemText,
     pub messages: Vec<Message>,
@@ -17,6 +17,17 @@ pub struct Request {
     pub cache: Cache,
     /// Parameters of the config, sent as they are.
     pub params: Map<String, Value>,
+}
+
+impl Request {
+    /// Without tools there is nothing to be held to.
+    pub(crate) fn effective_mode(&self) -> ToolMode {
+        if self.tools.is_empty() {
+            ToolMode::Native
+        } else {
+            self.tool_mode
+        }
+    }
 }
 
 /// The system prompt on both sides of the cache boundary.

@@ -1,0 +1,9 @@
+//! `openai-completions`: chat/completions, as OpenAI and most other servers speak it.
+
+mod body;
+mod decode;
+mod messages;
+
+pub use body::{body, cache_key, effort};
+pub use decode::Completions;
+pub use messages::{said_plainly, told_plainly};

@@ -1,0 +1,147 @@
+//! The body of a chat/completions request.
+
+use serde_json::{Map, Value, json};
+
+use super::messages::messages;
+use crate::wire::knobs::{Knobs, num_ctx};
+use crate::wire::{constrained, schema};
+use crate::{CacheRetention, MaxTokensField, Request, Target, Thinking, ThinkingFormat, ToolMode};
+
+pub fn body(target: &Target, request: &Request) -> Map<String, Value> {
+    let compat = &target.info.compat;
+    let mut knobs = Knobs::of(target, request);
+    let mut body = Map::new();
+    body.insert("model".into(), json!(target.info.id));
+    body.insert(
+        "messages".into(),
+        Value::Array(messages(target, request, knobs.retention)),
+    );
+    if !request.tools.is_empty() {
+        match request.tool_mode {
+            ToolMode::Native if compat.tools => {
+                body.insert("tools".into(), tools(target, request));
+            }
+            ToolMode::Native => {}
+            ToolMode::Constrained => {
+                body.insert(
+                    "response_format".into(),
+                    json!({"type": "json_schema", "json_schema": {
+                        "name": "answer",
+                        "strict": true,
+                        "schema": constrained::answer_schema(&request.tools),
+                    }}),
+                );
+            }
+        }
+    }
+    body.insert("stream".into(), json!(true));
+    if compat.usage_in_streaming {
+        body.insert("stream_options".into(), json!({"include_usage": true}));
+    }
+    if let Some(most) = knobs.max_tokens {
+        let field = match compat.max_tokens_field {
+            MaxTokensField::MaxTokens => "max_tokens",
+            MaxTokensField::MaxCompletionTokens => "max_completion_tokens",
+        };
+        body.insert(field.into(), json!(most));
+    }
+    if target.info.reasoning {
+        think(&mut body, request.thinking, target);
+    }
+    if compat.store {
+        body.insert("store".into(), json!(false));
+    }
+    cache_key(&mut body, target, request, knobs.retention);
+    if compat.num_ctx {
+        let window = num_ctx(target, &mut knobs);
+        body.insert("options".into(), json!({"num_ctx": window}));
+    }
+    if let Some(top_p) = knobs.take(&["topP"]) {
+        knobs.rest.entry("top_p").or_insert(top_p);
+    }
+    knobs.pour(&mut body);
+    body
+}
+
+fn tools(target: &Target, request: &Request) -> Value {
+    let profile = target.info.compat.schema;
+    request
+        .tools
+        .iter()
+        .map(|tool| {
+            let mut function = json!({
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": schema::adapted(&tool.parameters, profile),
+            });
+            if target.info.compat.strict {
+                function["strict"] = json!(false);
+            }
+            json!({"type": "function", "function": function})
+        })
+        .collect()
+}
+
+/// The key tells OpenAI which requests share a prefix; proxies get it only when they are known
+/// to take it.
+pub fn cache_key(
+    body: &mut Map<String, Value>,
+    target: &Target,
+    request: &Request,
+    retention: CacheRetention,
+) {
+    let compat = &target.info.compat;
+    if retention == CacheRetention::None || !compat.prompt_cache_key || request.cache.key.is_empty()
+    {
+        return;
+    }
+    body.insert("prompt_cache_key".into(), json!(request.cache.key));
+    if retention == CacheRetention::Long && compat.long_cache_retention {
+        body.insert("prompt_cache_retention".into(), json!("24h"));
+    }
+}
+
+fn think(body: &mut Map<String, Value>, thinking: Thinking, target: &Target) {
+    let on = thinking != Thinking::Off;
+    match target.info.compat.thinking {
+        ThinkingFormat::OpenAi | ThinkingFormat::Adaptive => {
+            if on && target.info.compat.reasoning_effort {
+                body.insert("reasoning_effort".into(), json!(effort(thinking)));
+            }
+        }
+        ThinkingFormat::OpenRouter => {
+            let how = if on {
+                json!({"effort": effort(thinking)})
+            } else {
+                json!({"enabled": false})
+            };
+            body.insert("reasoning".into(), how);
+        }
+        ThinkingFormat::Zai => {
+            let word = if on { "enabled" } else { "disabled" };
+            body.insert("thinking".into(), json!({"type": word}));
+        }
+        ThinkingFormat::Qwen => {
+            body.insert("enable_thinking".into(), json!(on));
+        }
+        ThinkingFormat::ChatTemplate => {
+            let mut how = json!({"enable_thinking": on});
+            if on {
+                how["reasoning_effort"] = json!(effort(thinking));
+            }
+            body.insert("chat_template_kwargs".into(), how);
+        }
+    }
+}
+
+/// OpenAI's word for it.
+pub fn effort(thinking: Thinking) -> &'static str {
+    match thinking {
+        Thinking::Off => "none",
+        Thinking::Minimal => "minimal",
+        Thinking::Low => "low",
+        Thinking::Medium => "medium",
+        Thinking::High => "high",
+        Thinking::XHigh => "xhigh",
+    }
+}

@@ -1,0 +1,156 @@
+//! The body of a native Ollama request.
+
+use serde_json::{Map, Value, json};
+
+use crate::wire::knobs::{Knobs, num_ctx};
+use crate::wire::turns::{Turn, turns};
+use crate::wire::{IMAGE_LEFT_OUT, completions, constrained, schema};
+use crate::{Input, Part, Request, Target, Thinking, ToolMode};
+
+/// Parameters that stand beside `options`; every other one belongs into it.
+const OUTSIDE: [&str; 4] = ["keep_alive", "format", "think", "options"];
+
+pub fn body(target: &Target, request: &Request) -> Map<String, Value> {
+    let mut knobs = Knobs::of(target, request);
+    let held = request.effective_mode() == ToolMode::Constrained;
+    let mut body = Map::new();
+    body.insert("model".into(), json!(target.info.id));
+    body.insert(
+        "messages".into(),
+        Value::Array(messages(target, request, held)),
+    );
+    if held {
+        body.insert("format".into(), constrained::answer_schema(&request.tools));
+    } else if !request.tools.is_empty() && target.info.compat.tools {
+        let profile = target.info.compat.schema;
+        let tools = request.tools.iter().map(|tool| {
+            json!({"type": "function", "function": {
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": schema::adapted(&tool.parameters, profile),
+            }})
+        });
+        body.insert("tools".into(), tools.collect());
+    }
+    body.insert("stream".into(), json!(true));
+    if target.info.reasoning {
+        body.insert("think".into(), think(&target.info.id, request.thinking));
+    }
+    let mut options = Map::new();
+    options.insert("num_ctx".into(), json!(num_ctx(target, &mut knobs)));
+    if let Some(most) = knobs.max_tokens {
+        options.insert("num_predict".into(), json!(most));
+    }
+    if let Some(top_p) = knobs.take(&["topP"]) {
+        options.insert("top_p".into(), top_p);
+    }
+    let (outside, inside): (Map<_, _>, Map<_, _>) = std::mem::take(&mut knobs.rest)
+        .into_iter()
+        .partition(|(key, _)| OUTSIDE.contains(&key.as_str()));
+    options.extend(inside);
+    body.insert("options".into(), Value::Object(options));
+    knobs.rest = outside;
+    knobs.pour(&mut body);
+    body
+}
+
+fn think(id: &str, thinking: Thinking) -> Value {
+    // gpt-oss always thinks, and knows three levels.
+    match (id.starts_with("gpt-oss"), thinking) {
+        (true, Thinking::Off | Thinking::Minimal | Thinking::Low) => json!("low"),
+        (true, Thinking::Medium) => json!("medium"),
+        (true, Thinking::High | Thinking::XHigh) => json!("high"),
+        (false, thinking) => json!(thinking != Thinking::Off),
+    }
+}
+
+fn messages(target: &Target, request: &Request, held: bool) -> Vec<Value> {
+    let sees = target.info.reads(Input::Image);
+    let mut messages = Vec::new();
+    let system = if held {
+        constrained::system(request)
+    } else {
+        format!("{}{}", request.system.stable, request.system.tail)
+    };
+    if !system.is_empty() {
+        messages.push(json!({"role": "system", "content": system}));
+    }
+    for turn in turns(&request.messages, &target.info.reference) {
+        match &turn {
+            Turn::User(parts) => messages.push(user(parts.iter().copied(), sees)),
+            Turn::Assistant { content, .. } if held => {
+                messages.extend(completions::said_plainly(content));
+            }
+            Turn::Assistant { content, .. } => messages.extend(said(content)),
+            Turn::Results(results) if held => {
+                let told = completions::told_plainly(results);
+                messages.push(json!({"role": "user", "content": told}));
+            }
+            Turn::Results(results) => {
+                for result in results {
+                    messages.push(json!({
+                        "role": "tool",
+                        "tool_name": result.call.name,
+                        "content": result.text(),
+                    }));
+                }
+                for result in results
+                    .iter()
+                    .filter(|result| result.images().next().is_some())
+                {
+                    let content = result.content.unwrap_or_default();
+                    let pictures = content
+                        .iter()
+                        .filter(|part| matches!(part, Part::Image { .. }));
+                    let mut message = user(pictures, sees);
+                    if sees {
+                        message["content"] = json!(format!("Picture from {}:", result.call.name));
+                    }
+                    messages.push(message);
+                }
+            }
+        }
+    }
+    messages
+}
+
+fn user<'a>(parts: impl Iterator<Item = &'a Part>, sees: bool) -> Value {
+    let mut texts: Vec<&str> = Vec::new();
+    let mut images: Vec<&str> = Vec::new();
+    for part in parts {
+        match part {
+            Part::Text { text } => texts.push(text),
+            Part::Image { data, .. } if sees => images.push(data),
+            Part::Image { .. } => texts.push(IMAGE_LEFT_OUT),
+            Part::Reasoning { .. } | Part::ToolCall(_) => {}
+        }
+    }
+    let mut message = json!({"role": "user", "content": texts.join("\n\n")});
+    if !images.is_empty() {
+        message["images"] = json!(images);
+    }
+    message
+}
+
+fn said(content: &[Part]) -> Option<Value> {
+    let mut text = String::new();
+    let mut calls: Vec<Value> = Vec::new();
+    for part in content {
+        match part {
+            Part::Text { text: more } => text.push_str(more),
+            Part::ToolCall(call) => calls.push(json!({"function": {
+                "name": call.name,
+                "arguments": call.arguments,
+            }})),
+            Part::Reasoning { .. } | Part::Image { .. } => {}
+        }
+    }
+    if text.is_empty() && calls.is_empty() {
+        return None;
+    }
+    let mut message = json!({"role": "assistant", "content": text});
+    if !calls.is_empty() {
+        message["tool_calls"] = Value::Array(calls);
+    }
+    Some(message)
+}

@@ -1,0 +1,7 @@
+//! `openai-responses`: items instead of messages, reasoning that is given back encrypted.
+
+mod body;
+mod decode;
+
+pub use body::body;
+pub use decode::Responses;

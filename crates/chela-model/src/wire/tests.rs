@@ -1,0 +1,2 @@
+mod bodies;
+mod streams;

@@ -5,86 +5,22 @@
 //! which. Writers commit whole files at a time, so a reader sees each note either as it was or as
 //! it is.
 
+mod repair;
 mod schema;
+mod trouble;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
+use repair::Repair;
 pub use schema::VERSION;
+pub use trouble::{Notice, StoreError, explain};
+use trouble::{Trouble, is_busy, is_damage};
 
 /// How long a writer waits for another before it gives up.
 const BUSY: Duration = Duration::from_secs(10);
-
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    #[error("the memory index {} is damaged; it is rebuilt from the notes", path.display())]
-    Damaged {
-        path: PathBuf,
-        source: rusqlite::Error,
-    },
-    #[error("the disk is full: the memory index {} keeps its last state; free some space, then run `chela memory index`", path.display())]
-    DiskFull {
-        path: PathBuf,
-        source: rusqlite::Error,
-    },
-    #[error("another process is writing the memory index {}; try again in a moment", path.display())]
-    Busy {
-        path: PathBuf,
-        source: rusqlite::Error,
-    },
-    #[error("the memory index {} cannot be written", path.display())]
-    ReadOnly {
-        path: PathBuf,
-        source: rusqlite::Error,
-    },
-    #[error("the memory index {} failed", path.display())]
-    Other {
-        path: PathBuf,
-        source: rusqlite::Error,
-    },
-}
-
-/// Something about the index its owner should know.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Notice {
-    /// The file was damaged and set aside; a new one is being filled.
-    Replaced { aside: PathBuf, why: String },
-    /// The file was written by a newer version; this one uses a file of its own.
-    Newer { version: i64, using: PathBuf },
-    /// Nothing can be written: searches use what is there.
-    ReadOnly { why: String },
-    /// No file can be used: the index lives in memory for as long as the process.
-    InMemory { why: String },
-}
-
-impl std::fmt::Display for Notice {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Replaced { aside, why } => write!(
-                f,
-                "the memory index was damaged ({why}) and is rebuilt from the notes; the old file is {}",
-                aside.display()
-            ),
-            Self::Newer { version, using } => write!(
-                f,
-                "the memory index was written by a newer Chela (format {version}); this version leaves it alone and uses {}",
-                using.display()
-            ),
-            Self::ReadOnly { why } => {
-                write!(
-                    f,
-                    "the memory index cannot be written ({why}): results may be old"
-                )
-            }
-            Self::InMemory { why } => write!(
-                f,
-                "no memory index can be kept on disk ({why}): it is built in memory each time"
-            ),
-        }
-    }
-}
 
 /// An open index.
 #[derive(Debug)]
@@ -119,19 +55,25 @@ impl Store {
                 }
             }
             Err(Trouble::Sql(error)) if is_damage(&error) => {
-                let aside = set_aside(path, stamp);
-                match aside.map_err(|io| io.to_string()).and_then(|aside| {
-                    let connection = Self::open_writable(path).map_err(|t| t.to_string())?;
-                    Ok((aside, connection))
-                }) {
+                let repaired = Repair::begin(path).and_then(|repair| {
+                    // Another process may have been faster.
+                    match Self::open_writable(path) {
+                        Ok(connection) => return Ok((None, connection)),
+                        Err(Trouble::Sql(error)) if is_damage(&error) => {}
+                        Err(trouble) => return Err(trouble),
+                    }
+                    let aside = repair.set_aside(stamp)?;
+                    Ok((Some(aside), Self::open_writable(path)?))
+                });
+                match repaired {
                     Ok((aside, connection)) => {
-                        notices.push(Notice::Replaced {
+                        notices.extend(aside.map(|aside| Notice::Replaced {
                             aside,
                             why: error.to_string(),
-                        });
+                        }));
                         Ok(Self::ready(connection, path, Access::Write, notices))
                     }
-                    Err(why) => Self::in_memory(path, notices, &why),
+                    Err(trouble) => Self::in_memory(path, notices, &trouble.to_string()),
                 }
             }
             Err(Trouble::Sql(error)) if is_busy(&error) => Err(StoreError::Busy {
@@ -152,9 +94,16 @@ impl Store {
 
     /// Opens after a read failed on damage that opening does not see.
     pub fn open_after_damage(path: &Path, stamp: u64) -> Result<Self, StoreError> {
-        let aside = set_aside(path, stamp);
+        let aside = Repair::begin(path).and_then(|repair| {
+            // Another process may have put a whole file there since.
+            let whole = Self::open_writable(path).is_ok_and(|connection| is_whole(&connection));
+            match whole {
+                true => Ok(None),
+                false => repair.set_aside(stamp).map(Some),
+            }
+        });
         let mut store = Self::open(path, stamp)?;
-        if let Ok(aside) = aside {
+        if let Ok(Some(aside)) = aside {
             let why = "a page could not be read".to_owned();
             store.notices.insert(0, Notice::Replaced { aside, why });
         }
@@ -240,7 +189,7 @@ impl Store {
 
     fn open_writable(path: &Path) -> Result<Connection, Trouble> {
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(Trouble::Io)?;
+            std::fs::create_dir_all(folder)?;
         }
         let connection = Connection::open(path)?;
         connection.busy_timeout(BUSY)?;
@@ -273,6 +222,13 @@ impl Store {
             Ok(connection)
         })
     }
+}
+
+/// Whether every page of the file can be read.
+fn is_whole(connection: &Connection) -> bool {
+    connection
+        .query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
+        .is_ok_and(|found| found == "ok")
 }
 
 fn readable(connection: &Connection) -> Result<(), Trouble> {
@@ -312,70 +268,9 @@ pub fn touch(connection: &Connection) -> rusqlite::Result<()> {
         .map(drop)
 }
 
-/// Names the trouble behind an SQLite error.
-pub fn explain(path: &Path, source: rusqlite::Error) -> StoreError {
-    let path = path.to_owned();
-    if is_damage(&source) {
-        return StoreError::Damaged { path, source };
-    }
-    match source.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => StoreError::DiskFull { path, source },
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            StoreError::Busy { path, source }
-        }
-        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-            StoreError::ReadOnly { path, source }
-        }
-        _ => StoreError::Other { path, source },
-    }
-}
-
-#[derive(Debug, thiserror::Error)]
-enum Trouble {
-    #[error("{0}")]
-    Sql(#[from] rusqlite::Error),
-    #[error("{0}")]
-    Io(std::io::Error),
-    #[error("format {0} is newer")]
-    Newer(i64),
-}
-
-fn is_damage(error: &rusqlite::Error) -> bool {
-    match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => true,
-        // A table that ought to be there is missing: something else wrote this file.
-        Some(ErrorCode::Unknown) => error.to_string().contains("no such"),
-        _ => false,
-    }
-}
-
-fn is_busy(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
-    )
-}
-
 /// `main.sqlite` becomes `main.f1.sqlite`: the file of this version beside a newer one.
 fn own_name(path: &Path) -> PathBuf {
     path.with_extension(format!("f{VERSION}.sqlite"))
-}
-
-fn set_aside(path: &Path, stamp: u64) -> std::io::Result<PathBuf> {
-    let named = |suffix: &str| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        PathBuf::from(name)
-    };
-    let aside = named(&format!(".damaged-{stamp}"));
-    std::fs::rename(path, &aside)?;
-    for suffix in ["-wal", "-shm"] {
-        match std::fs::remove_file(named(suffix)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-    }
-    Ok(aside)
 }
 
 #[cfg(test)]

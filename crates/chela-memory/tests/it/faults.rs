@@ -3,9 +3,10 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use chela_core::{Audience, Host};
+use chela_core::{Audience, FixedClock, Host};
 use chela_memory::index::{Depth, SyncOutcome};
 use chela_memory::source::Places;
 use chela_memory::{Ask, Memory, MemorySettings, OpenMemory};
@@ -14,7 +15,11 @@ use chela_memory::{Ask, Memory, MemorySettings, OpenMemory};
 const CHILD: &str = "CHELA_TEST_INDEXER";
 /// More kills for a long run; each costs about 30 ms.
 const KILLS: &str = "CHELA_TEST_KILLS";
-const DEFAULT_KILLS: u32 = 40;
+const DEFAULT_KILLS: u32 = 12;
+
+/// The same for the indexer that runs out of room, and for those that repair.
+const NO_ROOM: &str = "CHELA_TEST_NO_ROOM";
+const REPAIRER: &str = "CHELA_TEST_REPAIRER";
 
 const NOTES: usize = 60;
 
@@ -71,6 +76,17 @@ fn content(memory: &Memory<'_>) -> Vec<(String, u32, String)> {
         .unwrap()
         .collect::<Result<_, _>>()
         .unwrap()
+}
+
+/// How many entries a search looks at.
+fn searched(memory: &mut Memory<'_>) -> usize {
+    let ask = Ask {
+        question: "note",
+        max_results: None,
+        min_score: None,
+        audience: Audience::Private,
+    };
+    memory.search(&ask).unwrap().answer.searched
 }
 
 /// A search must answer, with the note it is about.
@@ -216,4 +232,163 @@ fn a_read_only_index_still_answers() {
     }
     drop(memory);
     set(0o755, 0o644);
+}
+
+/// Run by [`no_room_on_the_disk`] in a process that may write only small files.
+#[test]
+fn the_indexer_without_room() {
+    let Ok(home) = std::env::var(NO_ROOM) else {
+        return;
+    };
+    let home = PathBuf::from(home);
+    let host = Host::fixed(&home);
+    let mut memory = open(&host, &home);
+    let result = memory.sync(Depth::Quick, &mut |_| ControlFlow::Continue(()));
+    assert!(result.is_err(), "there was room: {result:?}");
+    // Not a crash, and what was there is still found.
+    check_search(&mut memory, 3);
+}
+
+#[cfg(unix)]
+#[test]
+fn no_room_on_the_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path();
+    write_notes(home, 0);
+    let host = Host::fixed(home);
+    sync(&mut open(&host, home), Depth::Quick);
+    let index = index_file(home);
+    let before = content(&open(&host, home));
+    let blocks = std::fs::metadata(&index).unwrap().len() / 512 + 8;
+    let more: String = (0..3_000)
+        .map(|line| {
+            format!(
+                "- addition{line} to what is known about subject{}\n",
+                line % 97
+            )
+        })
+        .collect();
+    std::fs::write(home.join("w/memory/more.md"), more).unwrap();
+    // A signal that is ignored stays ignored in the process that follows: writing fails instead.
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    let output = Command::new("sh")
+        .args(["-c", &script])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "faults::the_indexer_without_room"])
+        .env(NO_ROOM, home)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
+    let mut memory = open(&host, home);
+    assert!(memory.notices().is_empty(), "{:?}", memory.notices());
+    assert!(before == content(&memory), "half a note was kept");
+    // With room again the work is done.
+    assert_eq!(sync(&mut memory, Depth::Quick), SyncOutcome::Complete);
+    assert_eq!(content(&memory).len(), before.len() + 3_000);
+}
+
+/// Run by [`two_processes_repair_one_file`].
+#[test]
+fn the_process_that_repairs() {
+    let Ok(home) = std::env::var(REPAIRER) else {
+        return;
+    };
+    let home = PathBuf::from(home);
+    let host = Host::fixed(&home);
+    let mut memory = open(&host, &home);
+    // One of them indexes; whoever is late waits for what the other has.
+    let start = Instant::now();
+    loop {
+        sync(&mut memory, Depth::Quick);
+        if searched(&mut memory) == NOTES * 30 {
+            break;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "never whole");
+    }
+    check_search(&mut memory, 9);
+}
+
+#[test]
+fn two_processes_repair_one_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path();
+    write_notes(home, 0);
+    let host = Host::fixed(home);
+    sync(&mut open(&host, home), Depth::Quick);
+    for round in 0..2 {
+        damage(&index_file(home), round);
+        let children: Vec<_> = (0..3)
+            .map(|_| {
+                Command::new(std::env::current_exe().unwrap())
+                    .args(["--exact", "faults::the_process_that_repairs"])
+                    .env(REPAIRER, home)
+                    .stdout(Stdio::piped())
+                    .spawn()
+                    .unwrap()
+            })
+            .collect();
+        for child in children {
+            let output = child.wait_with_output().unwrap();
+            let told = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success(), "round {round}: {told}");
+        }
+        let mut memory = open(&host, home);
+        assert!(memory.notices().is_empty(), "{:?}", memory.notices());
+        assert_eq!(content(&memory).len(), NOTES * 30, "round {round}");
+        check_search(&mut memory, 21);
+    }
+    // One file was set aside each time, not one by every process.
+    let aside = std::fs::read_dir(home.join("state"))
+        .unwrap()
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().contains(".damaged-"))
+        .count();
+    assert_eq!(aside, 2);
+}
+
+/// A foreign beginning, or pages in the middle that cannot be read.
+fn damage(index: &Path, round: u32) {
+    let mut bytes = std::fs::read(index).unwrap();
+    match round % 2 {
+        0 => bytes[..64].fill(b'?'),
+        _ => {
+            let from = 8192.min(bytes.len());
+            bytes[from..].fill(0xff);
+        }
+    }
+    for suffix in ["-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{suffix}", index.display()));
+    }
+    std::fs::write(index, bytes).unwrap();
+}
+
+#[test]
+fn the_clock_jumps() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path();
+    write_notes(home, 0);
+    let mut host = Host::fixed(home);
+    for (version, seconds) in [
+        (0, 1_900_000_000),
+        (1, 5),
+        (2, 4_000_000_000),
+        (3, 1_700_000_000),
+    ] {
+        host.clock = Arc::new(FixedClock(UNIX_EPOCH + Duration::from_secs(seconds)));
+        write_notes(home, version);
+        let mut memory = open(&host, home);
+        assert_eq!(sync(&mut memory, Depth::Quick), SyncOutcome::Complete);
+        let told = format!("version{version} ");
+        assert!(
+            content(&memory)
+                .iter()
+                .all(|(_, _, text)| text.contains(&told)),
+            "at {seconds} a change was missed"
+        );
+        check_search(&mut memory, 12);
+    }
 }

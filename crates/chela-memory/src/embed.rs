@@ -1,5 +1,7 @@
 //! Text to vectors: the seam every provider fits, and the one that is built in.
 
+pub mod provider;
+pub mod remote;
 pub mod table;
 mod wordpiece;
 
@@ -68,6 +70,10 @@ pub trait Embedder: Send + Sync {
     fn cost(&self) -> EmbedCost;
     /// One vector per text, in order. Called from a thread that may wait.
     fn embed(&self, texts: &[EmbedText<'_>], role: EmbedRole) -> Result<Vec<Vec<f32>>, EmbedError>;
+    /// Who answers while this one has no vectors yet, or fails.
+    fn stand_in(&self) -> Option<&dyn Embedder> {
+        None
+    }
 }
 
 /// How much what was said before counts, beside the text itself.

@@ -179,7 +179,12 @@ impl RemoteEmbedder {
             .wire
             .url(base.unwrap_or(settings.wire.usual_base()), &settings.model);
         let mut headers = vec![("content-type".to_owned(), "application/json".to_owned())];
-        headers.extend(settings.key.as_ref().map(|key| settings.wire.key_header(&key.0)));
+        headers.extend(
+            settings
+                .key
+                .as_ref()
+                .map(|key| settings.wire.key_header(&key.0)),
+        );
         // The operator's own headers win.
         headers.retain(|(name, _)| {
             !settings
@@ -201,8 +206,12 @@ impl RemoteEmbedder {
             let wait = asked_to_wait(&response.headers);
             return Err((self.refused(&response), wait));
         }
-        let answer: serde_json::Value = serde_json::from_slice(&response.body)
-            .map_err(|_| (self.failed("the answer was cut off or is not JSON", Retry::Later), None))?;
+        let answer: serde_json::Value = serde_json::from_slice(&response.body).map_err(|_| {
+            (
+                self.failed("the answer was cut off or is not JSON", Retry::Later),
+                None,
+            )
+        })?;
         let vectors = settings.wire.vectors(&answer, texts.len()).ok_or_else(|| {
             let reason = format!(
                 "the answer does not hold {} vectors; check that `{}` is an embedding model",
@@ -211,7 +220,8 @@ impl RemoteEmbedder {
             );
             (self.failed(&reason, Retry::Never), None)
         })?;
-        self.same_length(&vectors).map_err(|problem| (problem, None))?;
+        self.same_length(&vectors)
+            .map_err(|problem| (problem, None))?;
         Ok(vectors)
     }
 

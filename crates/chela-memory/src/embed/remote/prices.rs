@@ -68,7 +68,10 @@ mod tests {
         let small = known_model("openai", "text-embedding-3-small").unwrap();
         let cents = small.micro_cents_per_token() * 1_000_000.0 / 1_000.0;
         assert!((cents - 2.0).abs() < 1e-9);
-        assert_eq!(known_model("ollama", "bge-m3:latest").unwrap().dimensions, 1024);
+        assert_eq!(
+            known_model("ollama", "bge-m3:latest").unwrap().dimensions,
+            1024
+        );
         assert_eq!(known_model("openai", "bge-m3"), None);
     }
 }

@@ -173,9 +173,17 @@ pub fn complaint(body: &[u8]) -> String {
     let Ok(answer) = serde_json::from_slice::<Value>(body) else {
         return String::new();
     };
-    let said = [&answer["error"]["message"], &answer["detail"], &answer["error"], &answer["message"]]
-        .into_iter()
-        .find_map(Value::as_str)
-        .unwrap_or_default();
-    said.chars().filter(|c| !c.is_control()).take(LONGEST).collect()
+    let said = [
+        &answer["error"]["message"],
+        &answer["detail"],
+        &answer["error"],
+        &answer["message"],
+    ]
+    .into_iter()
+    .find_map(Value::as_str)
+    .unwrap_or_default();
+    said.chars()
+        .filter(|c| !c.is_control())
+        .take(LONGEST)
+        .collect()
 }

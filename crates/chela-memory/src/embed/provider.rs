@@ -1,0 +1,323 @@
+//! Which provider makes the vectors, as far as the config and the keys at hand say.
+
+use std::sync::Arc;
+
+use super::remote::{ApiKey, RemoteEmbedder, RemoteSettings, Transport, Wire, known_model};
+use super::{EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, LocalTable, ModelId};
+
+/// What the config says about vectors.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Wanted {
+    /// `local`, `none`, `auto`, or the name of a service.
+    pub provider: Option<String>,
+    pub model: Option<String>,
+    /// Who answers while the first cannot: a provider, or `none`.
+    pub fallback: Option<String>,
+    pub base_url: Option<String>,
+    pub headers: Vec<(String, String)>,
+    /// Requests at the same time.
+    pub concurrency: Option<usize>,
+    pub dimensions: Option<usize>,
+    pub query_type: Option<String>,
+    pub document_type: Option<String>,
+}
+
+/// The keys at hand.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Keys {
+    /// `remote.apiKey`: for the provider that is named, and for it alone.
+    pub own: Option<ApiKey>,
+    /// Why there is none, when the config says where it should be.
+    pub own_problem: Option<String>,
+    pub openai: Option<ApiKey>,
+    pub gemini: Option<ApiKey>,
+    pub voyage: Option<ApiKey>,
+}
+
+/// What makes the vectors.
+#[derive(Clone, Default)]
+pub struct Chosen {
+    /// `None` searches by words alone.
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// Why it is not what was asked for.
+    pub problem: Option<String>,
+}
+
+impl std::fmt::Debug for Chosen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Chosen")
+            .field("embedder", &self.embedder.as_ref().map(|e| e.id()))
+            .field("problem", &self.problem)
+            .finish()
+    }
+}
+
+/// A service and how it is spoken to.
+struct Service {
+    name: &'static str,
+    wire: Wire,
+    model: Option<&'static str>,
+    /// The variables its key is looked for in; the first is named to people.
+    variables: &'static [&'static str],
+    concurrency: usize,
+}
+
+const SERVICES: [Service; 5] = [
+    Service {
+        name: "openai",
+        wire: Wire::OpenAi,
+        model: Some("text-embedding-3-small"),
+        variables: &["OPENAI_API_KEY"],
+        concurrency: 4,
+    },
+    Service {
+        name: "gemini",
+        wire: Wire::Gemini,
+        model: Some("gemini-embedding-001"),
+        variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        concurrency: 4,
+    },
+    Service {
+        name: "voyage",
+        wire: Wire::Voyage,
+        model: Some("voyage-3.5"),
+        variables: &["VOYAGE_API_KEY"],
+        concurrency: 4,
+    },
+    Service {
+        name: "ollama",
+        wire: Wire::Ollama,
+        model: Some("nomic-embed-text"),
+        variables: &[],
+        concurrency: 1,
+    },
+    Service {
+        name: "openai-compatible",
+        wire: Wire::OpenAi,
+        model: None,
+        variables: &[],
+        concurrency: 4,
+    },
+];
+
+impl Keys {
+    /// The keys of the environment. `var` looks a variable up.
+    pub fn of_environment(var: impl Fn(&str) -> Option<String>) -> Self {
+        let first = |name: &str| {
+            service(name)?
+                .variables
+                .iter()
+                .find_map(|variable| ApiKey::new(&var(variable)?))
+        };
+        Self {
+            own: None,
+            own_problem: None,
+            openai: first("openai"),
+            gemini: first("gemini"),
+            voyage: first("voyage"),
+        }
+    }
+
+    fn of(&self, name: &str) -> Option<&ApiKey> {
+        match name {
+            "openai" => self.openai.as_ref(),
+            "gemini" => self.gemini.as_ref(),
+            "voyage" => self.voyage.as_ref(),
+            _ => None,
+        }
+    }
+}
+
+/// Picks. Without a transport only what is inside the binary can be used.
+pub fn choose(wanted: &Wanted, keys: &Keys, transport: Option<&Arc<dyn Transport>>) -> Chosen {
+    let name = match wanted.provider.as_deref() {
+        None | Some("auto") => automatic(wanted, keys),
+        Some(name) => name,
+    };
+    match name {
+        "none" => return Chosen::default(),
+        "local" => return local(),
+        _ => {}
+    }
+    let first = remote(name, wanted, keys, KeyOwner::First, transport);
+    let stand_in: Result<Option<Arc<dyn Embedder>>, String> = match wanted.fallback.as_deref() {
+        // The table inside the binary costs nothing: it answers until the service has.
+        None | Some("" | "local" | "auto") => Ok(Some(Arc::new(LocalTable))),
+        Some("none") => Ok(None),
+        Some(other) => {
+            let plain = Wanted {
+                model: None,
+                base_url: None,
+                headers: Vec::new(),
+                ..wanted.clone()
+            };
+            remote(other, &plain, keys, KeyOwner::Fallback, transport)
+                .map(|embedder| Some(Arc::new(embedder) as Arc<dyn Embedder>))
+        }
+    };
+    let (stand_in, second_problem) = match stand_in {
+        Ok(stand_in) => (stand_in, None),
+        Err(problem) => (None, Some(problem)),
+    };
+    match (first, stand_in) {
+        (Ok(first), None) => Chosen {
+            embedder: Some(Arc::new(first)),
+            problem: second_problem,
+        },
+        (Ok(first), Some(then)) => Chosen {
+            embedder: Some(Arc::new(StandIn {
+                first: Arc::new(first),
+                then,
+            })),
+            problem: None,
+        },
+        (Err(problem), stand_in) => {
+            let instead = match &stand_in {
+                Some(then) => format!("{} is used", then.id()),
+                None => "words alone are searched".to_owned(),
+            };
+            Chosen {
+                embedder: stand_in,
+                problem: Some(format!("{problem}; {instead} meanwhile")),
+            }
+        }
+    }
+}
+
+/// Local, unless the config names a model that only a service has and its key is at hand.
+fn automatic<'a>(wanted: &'a Wanted, keys: &Keys) -> &'a str {
+    let Some(model) = wanted.model.as_deref() else {
+        return "local";
+    };
+    SERVICES
+        .iter()
+        .filter(|service| known_model(service.name, model).is_some())
+        .find(|service| keys.of(service.name).is_some())
+        .map_or("local", |service| service.name)
+}
+
+fn local() -> Chosen {
+    Chosen {
+        embedder: Some(Arc::new(LocalTable)),
+        problem: None,
+    }
+}
+
+/// Whose settings `remote` holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum KeyOwner {
+    First,
+    Fallback,
+}
+
+fn remote(
+    name: &str,
+    wanted: &Wanted,
+    keys: &Keys,
+    owner: KeyOwner,
+    transport: Option<&Arc<dyn Transport>>,
+) -> Result<RemoteEmbedder, String> {
+    let known = service(name);
+    let service = match known {
+        Some(service) => service,
+        // Any other name is a service that speaks the common format, at the address given.
+        None if wanted.base_url.is_some() => &SERVICES[SERVICES.len() - 1],
+        None => {
+            let names: Vec<&str> = SERVICES.iter().map(|service| service.name).collect();
+            return Err(format!(
+                "there is no embedding provider `{name}`; choose local, none, {} or set `remote.baseUrl`",
+                names.join(", ")
+            ));
+        }
+    };
+    if service.name == "openai-compatible" && wanted.base_url.is_none() {
+        return Err(format!(
+            "embedding provider `{name}` needs `remote.baseUrl`"
+        ));
+    }
+    let Some(model) = wanted.model.as_deref().or(service.model) else {
+        return Err(format!("embedding provider `{name}` needs `model`"));
+    };
+    let own = match owner {
+        KeyOwner::First => keys.own.as_ref(),
+        KeyOwner::Fallback => None,
+    };
+    let key = own.or_else(|| keys.of(service.name)).cloned();
+    let hint = match service.variables.first() {
+        Some(variable) => format!("set {variable} or `remote.apiKey`"),
+        None => "check `remote.apiKey`".to_owned(),
+    };
+    if key.is_none() && !service.variables.is_empty() && wanted.base_url.is_none() {
+        let why = match (&keys.own_problem, owner) {
+            (Some(why), KeyOwner::First) => why.clone(),
+            _ => "there is none".to_owned(),
+        };
+        return Err(format!(
+            "embedding provider `{name}` needs a key ({why}): {hint}"
+        ));
+    }
+    let Some(transport) = transport else {
+        return Err(format!(
+            "embedding provider `{name}` cannot be reached from here"
+        ));
+    };
+    let settings = RemoteSettings {
+        provider: name.to_owned(),
+        wire: service.wire,
+        model: model.to_owned(),
+        base_url: wanted.base_url.clone(),
+        key,
+        key_hint: hint,
+        headers: wanted.headers.clone(),
+        concurrency: wanted.concurrency.unwrap_or(service.concurrency),
+        dimensions: wanted.dimensions,
+        query_type: wanted.query_type.clone(),
+        document_type: wanted.document_type.clone(),
+    };
+    Ok(RemoteEmbedder::new(settings, Arc::clone(transport)))
+}
+
+fn service(name: &str) -> Option<&'static Service> {
+    let name = match name {
+        "google" => "gemini",
+        "lmstudio" => "openai-compatible",
+        other => other,
+    };
+    SERVICES.iter().find(|service| service.name == name)
+}
+
+/// A provider, and who answers while it has no vectors yet or fails.
+pub struct StandIn {
+    pub first: Arc<dyn Embedder>,
+    pub then: Arc<dyn Embedder>,
+}
+
+impl std::fmt::Debug for StandIn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StandIn")
+            .field("first", &self.first.id())
+            .field("then", &self.then.id())
+            .finish()
+    }
+}
+
+impl Embedder for StandIn {
+    fn id(&self) -> ModelId {
+        self.first.id()
+    }
+
+    fn cost(&self) -> EmbedCost {
+        self.first.cost()
+    }
+
+    fn embed(&self, texts: &[EmbedText<'_>], role: EmbedRole) -> Result<Vec<Vec<f32>>, EmbedError> {
+        self.first.embed(texts, role)
+    }
+
+    fn stand_in(&self) -> Option<&dyn Embedder> {
+        Some(self.then.as_ref())
+    }
+}
+
+#[cfg(test)]
+mod tests;

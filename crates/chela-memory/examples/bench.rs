@@ -84,6 +84,7 @@ fn set(weights: &mut Weights, key: &str, value: f32) {
         "section" => weights.section = value,
         "day" => weights.asked_day = value,
         "closer" => weights.closer = value as usize,
+        "closersubject" => weights.closer_subject = value as usize,
         "coverage" => weights.coverage = value,
         "pairs" => weights.pairs = value,
         "soft" => weights.soft = value,

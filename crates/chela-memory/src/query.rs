@@ -129,6 +129,15 @@ impl Query {
         }
     }
 
+    /// How far this describes a subject, from 0 to 1, rather than asking for one fact: such
+    /// questions are long.
+    pub fn subject(&self) -> f32 {
+        match self.kind {
+            QueryKind::Prose => ((self.terms.len() as f32 - 5.0) / 4.0).clamp(0.0, 1.0),
+            QueryKind::Names | QueryKind::Code => 0.0,
+        }
+    }
+
     /// The text whose meaning is compared, without words that say nothing here.
     pub fn meaning(&self, mut says_nothing: impl FnMut(&str) -> bool) -> String {
         let language = |word: &str| {

@@ -220,8 +220,14 @@ impl Searcher {
             query.kind,
             query_vector.is_some(),
         );
-        let mut ranked = legs.rank(scratch, snapshot, &query, request, share);
-        let question = closer::Question::new(snapshot.live, &query, &counts, &meant, terms);
+        // Among pages, the best agree on a subject; entries each say something else.
+        let subject = match snapshot.has_pages() {
+            true => query.subject(),
+            false => 0.0,
+        };
+        let mut ranked = legs.rank(scratch, snapshot, &query, request, (share, subject));
+        let mut question = closer::Question::new(snapshot.live, &query, &counts, &meant, terms);
+        question.subject = subject;
         closer::look(connection, snapshot, question, request, &mut ranked, terms)?;
         ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.slot.cmp(&b.slot)));
         let confidence = confidence(&ranked);

@@ -9,6 +9,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::segment::{DocFacts, Flags, Segment};
 use crate::vector::Matrix;
 
+/// From this average of terms on, chunks are pages.
+const PAGE_TERMS: u64 = 50;
+
 /// A consistent view of the index.
 #[derive(Debug)]
 pub struct Snapshot {
@@ -113,6 +116,11 @@ impl Snapshot {
             this.parts.push(part);
         }
         Ok(this)
+    }
+
+    /// Whether chunks are pages rather than entries, on the whole.
+    pub fn has_pages(&self) -> bool {
+        self.live_terms > PAGE_TERMS * self.live as u64
     }
 
     /// Chunks in all parts, dead ones included.

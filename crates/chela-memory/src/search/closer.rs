@@ -23,7 +23,8 @@ pub fn look(
     terms: &mut Terms,
 ) -> rusqlite::Result<()> {
     let weights = request.weights;
-    let count = ranked.len().min(weights.closer);
+    let subject = question.subject;
+    let count = ranked.len().min(weights.looked_at(subject));
     let (near, far) = ranked.split_at_mut(count);
     let mut statement =
         connection.prepare_cached("SELECT text, body_at FROM chunks WHERE id = ?1")?;
@@ -59,11 +60,12 @@ pub fn look(
             one.score +=
                 weights.coverage * one.explain.coverage + weights.pairs * one.explain.pairs;
             one.score += weights.phrase * one.explain.phrase;
-            one.score += weights.close * one.explain.close + weights.title * one.explain.title;
+            one.score +=
+                subject * (weights.close * one.explain.close + weights.title * one.explain.title);
         }
         one.score += weights.soft * (one.explain.soft - lowest_soft) / spread;
     }
-    if weights.agreed_words + weights.agreed_meaning > 0.0 {
+    if subject > 0.0 {
         let agreements = feedback.judge(snapshot, near);
         for (one, agreement) in near.iter_mut().zip(agreements) {
             let (words, meaning) = match request.settings.mode {
@@ -71,7 +73,7 @@ pub fn look(
                 QueryMode::Vector => (0.0, weights.agreed_meaning),
                 _ => (weights.agreed_words, weights.agreed_meaning),
             };
-            one.explain.agreed = words * agreement.words + meaning * agreement.meaning;
+            one.explain.agreed = subject * (words * agreement.words + meaning * agreement.meaning);
             one.score += one.explain.agreed;
         }
     }
@@ -101,6 +103,8 @@ pub struct Question {
     all_close: f32,
     phrases: Vec<String>,
     soft: Soft,
+    /// How far it asks for a subject; see [`Query::subject`].
+    pub subject: f32,
 }
 
 #[derive(Debug, Default)]
@@ -153,6 +157,7 @@ impl Question {
             pairs,
             phrases,
             soft: Soft::new(meant),
+            subject: 0.0,
         }
     }
 
@@ -171,7 +176,9 @@ impl Question {
         let mut met: Vec<Option<usize>> = vec![None; self.shares.len()];
         let mut at = 0;
         terms.each(text, |term| {
-            feedback.word(term);
+            if self.subject > 0.0 {
+                feedback.word(term);
+            }
             let number = self.numbers.get(term).copied();
             if let Some(number) = number {
                 present[number] = true;
@@ -194,7 +201,7 @@ impl Question {
         let share = |(a, b): &(usize, usize)| self.shares[*a] * self.shares[*b];
         let close: f32 = close.iter().map(share).sum::<f32>() / self.all_close.max(1e-6);
         let title = match text.split_once('\n') {
-            Some((first, _)) if first.len() <= LONGEST_TITLE => {
+            Some((first, _)) if self.subject > 0.0 && first.len() <= LONGEST_TITLE => {
                 let mut named = vec![false; self.shares.len()];
                 terms.each(first, |term| {
                     if let Some(number) = self.numbers.get(term) {

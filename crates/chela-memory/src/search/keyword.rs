@@ -22,9 +22,6 @@ const PREFIX_WEIGHT: f32 = 0.5;
 const SHORTEST_PREFIX: usize = 4;
 const MOST_PREFIXED: usize = 8;
 
-/// From this average on units are pages rather than entries.
-const LONG_UNITS: f32 = 50.0;
-
 /// Scores every chunk and every section.
 pub fn score(
     snapshot: &Snapshot,
@@ -85,7 +82,7 @@ impl<'a> Scorer<'a> {
     ) -> Self {
         let average = |count: usize| (snapshot.live_terms as f32 / count.max(1) as f32).max(1.0);
         let unit = average(snapshot.live);
-        let (k1, unit_b) = if unit > LONG_UNITS {
+        let (k1, unit_b) = if snapshot.has_pages() {
             (weights.k1_long, weights.b_long)
         } else {
             (weights.k1, weights.b)

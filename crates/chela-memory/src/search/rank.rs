@@ -62,10 +62,10 @@ impl Legs {
         snapshot: &Snapshot,
         query: &Query,
         request: &SearchRequest<'_>,
-        share: f32,
+        (share, subject): (f32, f32),
     ) -> Vec<Ranked> {
         let weights = request.weights;
-        let keep = request.hits.max(weights.closer).max(1);
+        let keep = request.hits.max(weights.looked_at(subject)).max(1);
         let keyword_scale = (1.0 - share) / self.best_keyword.max(1e-6);
         // Sections are scored by words.
         let by_words = request.settings.mode != QueryMode::Vector;

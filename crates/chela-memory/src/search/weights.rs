@@ -26,8 +26,9 @@ pub struct Weights {
     pub asked_day: f32,
     /// A name in more than this share of the chunks tells nothing apart.
     pub common_name: f32,
-    /// How many are looked at more closely.
+    /// How many are looked at more closely, and how many where a subject is asked for.
     pub closer: usize,
+    pub closer_subject: usize,
     pub coverage: f32,
     pub pairs: f32,
     pub soft: f32,
@@ -41,11 +42,21 @@ pub struct Weights {
     pub agreed_meaning: f32,
 }
 
+impl Weights {
+    /// How many candidates are looked at more closely.
+    pub fn looked_at(&self, subject: f32) -> usize {
+        match subject > 0.0 {
+            true => self.closer_subject,
+            false => self.closer,
+        }
+    }
+}
+
 impl Default for Weights {
     fn default() -> Self {
         Self {
             k1: 1.2,
-            k1_long: 1.2,
+            k1_long: 1.6,
             b: 0.4,
             b_long: 0.75,
             vector_prose: 0.4,
@@ -59,13 +70,14 @@ impl Default for Weights {
             asked_day: 0.5,
             common_name: 0.2,
             closer: 60,
+            closer_subject: 100,
             coverage: 0.2,
             pairs: 0.3,
             soft: 0.4,
             phrase: 1.0,
-            close: 0.0,
-            title: 0.0,
-            agreed_words: 0.0,
+            close: 0.2,
+            title: 0.4,
+            agreed_words: 0.5,
             agreed_meaning: 0.0,
         }
     }

@@ -153,6 +153,8 @@ fn reasons(excerpt: &Excerpt) -> Vec<String> {
         (e.pairs, "words in a row"),
         (e.phrase, "quoted words"),
         (e.recency, "recent"),
+        (e.importance, "marked as important"),
+        (e.agreed, "agrees with the other good ones"),
         (e.date, "of the day asked for"),
         (e.role, "said by the user"),
     ] {
@@ -186,8 +188,10 @@ fn as_json(wish: &Wish, found: &Found, notes: &[String]) -> Value {
                 "audience": excerpt.audience.as_str(),
                 "explain": {
                     "bm25": e.bm25, "keyword": e.keyword, "cosine": e.cosine, "vector": e.vector,
-                    "section": e.section, "recency": e.recency, "role": e.role, "date": e.date,
+                    "section": e.section, "recency": e.recency, "importance": e.importance,
+                    "role": e.role, "date": e.date,
                     "coverage": e.coverage, "pairs": e.pairs, "soft": e.soft, "phrase": e.phrase,
+                    "close": e.close, "title": e.title, "agreed": e.agreed,
                     "firstRank": e.first_rank,
                 },
             })

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 pub use cooldown::Pace;
 
+use crate::discover::learn;
 use crate::models::ResolveError;
 use crate::{Event, Failure, Http, ModelError, Request, Response, Target};
 
@@ -71,6 +72,18 @@ impl Chain {
     /// Fallbacks that mean no model that can be called.
     pub fn skipped(&self) -> &[ResolveError] {
         &self.skipped
+    }
+
+    /// Asks servers on this machine what they run, where the config does not say: the window of a
+    /// local model is the one its server was started with.
+    #[must_use]
+    pub async fn learned(mut self, http: &Http) -> Self {
+        let mut targets = Vec::with_capacity(self.targets.len());
+        for target in self.targets {
+            targets.push(learn(http, target).await);
+        }
+        self.targets = targets;
+        self
     }
 
     /// Asks the models until one answers. A request that is too long is not taken elsewhere.
@@ -281,3 +294,6 @@ fn retry_wait(failure: &Failure) -> Option<Duration> {
         | Failure::Stalled => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

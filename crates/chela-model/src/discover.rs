@@ -1,11 +1,23 @@
 //! With nothing configured: what answers on this machine, and which keys lie in the environment.
 
+mod ask;
+mod learn;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+
+use crate::api::Family;
+use crate::provider::Provider;
 use crate::{Http, Models, Target};
+
+pub use learn::learn;
 
 /// What was found.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// Usable models, best first.
+    /// Usable models, best first: what runs on this machine, then what there are keys for.
     pub models: Vec<FoundModel>,
 }
 
@@ -13,24 +25,95 @@ pub struct Found {
 #[derive(Debug, Clone)]
 pub struct FoundModel {
     pub target: Target,
-    /// One line: `Ollama at 127.0.0.1:11434 with 3 models`, `the key in ANTHROPIC_API_KEY`.
+    /// In a few words: `Ollama at 127.0.0.1:11434, 3 models`, `the key in ANTHROPIC_API_KEY`.
     pub why: String,
 }
 
 /// What to do when nothing was found: two lines.
 pub const HOW_TO_GET_ONE: &str = include_str!("../text/no-model.txt");
 
-/// Looks for local servers, then for keys.
+/// A server on this machine answers at once or not at all.
+const PROBE: Duration = Duration::from_millis(300);
+
+/// Looks for servers on this machine, all at the same time, then for keys.
 pub async fn discover(http: &Http, models: &Models) -> Found {
-    let _ = http;
-    Found {
-        models: models
+    let mut probes = JoinSet::new();
+    for (order, provider) in models.local_providers().enumerate() {
+        let (http, provider) = (http.clone(), provider.clone());
+        probes.spawn(async move { (order, served(&http, &provider).await, provider) });
+    }
+    let mut servers: Vec<(usize, Vec<String>, Arc<Provider>)> = Vec::new();
+    while let Some(probed) = probes.join_next().await {
+        if let Ok((order, Some(names), provider)) = probed {
+            servers.push((order, names, provider));
+        }
+    }
+    servers.sort_by_key(|(order, ..)| *order);
+    let mut found = Vec::new();
+    for (_, names, provider) in servers {
+        let Some(name) = pick(&names) else { continue };
+        let Ok(target) = models.target_at(&provider, name) else {
+            continue;
+        };
+        found.push(FoundModel {
+            why: format!(
+                "{} at {}, {}",
+                called(&target),
+                address(&provider.base_url),
+                match names.len() {
+                    1 => "1 model".to_owned(),
+                    count => format!("{count} models"),
+                }
+            ),
+            target: learn(http, target).await,
+        });
+    }
+    found.extend(
+        models
             .with_keys()
             .into_iter()
             .map(|(target, key)| FoundModel {
                 target,
                 why: format!("the key in {key}"),
-            })
-            .collect(),
+            }),
+    );
+    Found { models: found }
+}
+
+/// The models a server has; `None` when nobody answers there.
+async fn served(http: &Http, provider: &Provider) -> Option<Vec<String>> {
+    let key = provider.credentials().await.ok()?.key.as_ref();
+    ask::models(http, provider, key, PROBE).await
+}
+
+/// The first one that can hold a conversation; servers put the one used last in front.
+fn pick(names: &[String]) -> Option<&str> {
+    let embeds = |name: &&String| {
+        let name = name.to_ascii_lowercase();
+        ["embed", "bge-", "minilm", "rerank", "whisper", "tts"]
+            .iter()
+            .any(|word| name.contains(word))
+    };
+    names.iter().find(|name| !embeds(name)).map(String::as_str)
+}
+
+fn called(target: &Target) -> &str {
+    match target.family() {
+        Family::Ollama => "Ollama",
+        Family::LmStudio => "LM Studio",
+        Family::LlamaCpp => "llama.cpp",
+        Family::Vllm => "vLLM",
+        _ => &target.provider.id,
     }
 }
+
+/// Host and port.
+fn address(base_url: &str) -> &str {
+    let rest = base_url
+        .split_once("://")
+        .map_or(base_url, |(_, rest)| rest);
+    rest.split('/').next().unwrap_or(rest)
+}
+
+#[cfg(test)]
+mod tests;

@@ -156,6 +156,20 @@ impl Models {
             .collect()
     }
 
+    /// The endpoints on this machine or in its network: those of the config first.
+    pub(crate) fn local_providers(&self) -> impl Iterator<Item = &Arc<Provider>> {
+        self.providers.iter().filter(|provider| provider.is_local())
+    }
+
+    /// A model of this endpoint.
+    pub(crate) fn target_at(
+        &self,
+        provider: &Arc<Provider>,
+        model: &str,
+    ) -> Result<Target, ResolveError> {
+        self.target(provider, model, None)
+    }
+
     /// What a name means: `provider/model`, an alias, a configured model, or a model of the
     /// default provider.
     pub fn resolve(&self, name: &str) -> Result<Target, ResolveError> {
@@ -344,3 +358,6 @@ impl Models {
             .map(|provider| provider.id.as_str())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -52,6 +52,15 @@ impl Pace {
         self
     }
 
+    /// The same memory at another time.
+    #[cfg(test)]
+    pub fn at(&self, host: &Host) -> Self {
+        Self {
+            clock: host.clock.clone(),
+            ..self.clone()
+        }
+    }
+
     /// Whether a model is left alone for now.
     pub fn pauses(&self, target: &Target) -> bool {
         let now = self.clock.now();

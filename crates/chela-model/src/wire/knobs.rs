@@ -79,6 +79,14 @@ impl Knobs {
             .next()
     }
 
+    /// OpenAI's reasoning models refuse a request that sets these, rather than ignore them.
+    pub fn drop_sampling(&mut self, target: &Target) {
+        if target.info.reasoning && matches!(target.family(), Family::OpenAi | Family::Azure) {
+            self.take(&["temperature"]);
+            self.take(&["top_p"]);
+        }
+    }
+
     /// Puts the rest into a body.
     pub fn pour(self, body: &mut Map<String, Value>) {
         for (key, value) in self.rest {

@@ -179,10 +179,8 @@ fn messages(target: &Target, request: &Request, turns: &[Turn<'_>]) -> Vec<Value
             ),
             Turn::Assistant { content, .. } if is_constrained(request) => {
                 let said = completions::said_plainly(content);
-                let texts = said
-                    .iter()
-                    .map(|said| json!({"type": "text", "text": said["content"]}));
-                ("assistant", texts.collect())
+                let block = said.map(|said| json!({"type": "text", "text": said}));
+                ("assistant", block.into_iter().collect())
             }
             Turn::Assistant {
                 content,

@@ -59,6 +59,7 @@ pub fn body(target: &Target, request: &Request) -> Map<String, Value> {
     if let Some(top_p) = knobs.take(&["topP"]) {
         knobs.rest.entry("top_p").or_insert(top_p);
     }
+    knobs.drop_sampling(target);
     knobs.pour(&mut body);
     body
 }

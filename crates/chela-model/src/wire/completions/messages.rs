@@ -25,7 +25,8 @@ pub fn messages(target: &Target, request: &Request, retention: CacheRetention) -
         match (turn, request.effective_mode()) {
             (Turn::User(parts), _) => messages.push(writer.user(parts)),
             (Turn::Assistant { content, .. }, ToolMode::Constrained) => {
-                messages.extend(said_plainly(content));
+                let said = said_plainly(content);
+                messages.extend(said.map(|said| json!({"role": "assistant", "content": said})));
             }
             (Turn::Results(results), ToolMode::Constrained) => {
                 messages.push(json!({"role": "user", "content": told_plainly(results)}));
@@ -202,16 +203,19 @@ fn picture(mime: &str, data: &str) -> Value {
     json!({"type": "image_url", "image_url": {"url": format!("data:{mime};base64,{data}")}})
 }
 
-/// What the model said, in the form it is held to.
-pub fn said_plainly(content: &[Part]) -> Vec<Value> {
-    let texts = content.iter().filter_map(|part| match part {
-        Part::Text { text } => Some(json!({"reply": text})),
-        Part::ToolCall(call) => Some(json!({"tool": call.name, "arguments": call.arguments})),
-        Part::Reasoning { .. } | Part::Image { .. } => None,
-    });
-    texts
-        .map(|said| json!({"role": "assistant", "content": said.to_string()}))
-        .collect()
+/// What the model said, in the form it is held to; `None` when that was nothing.
+pub fn said_plainly(content: &[Part]) -> Option<String> {
+    let said: Vec<String> = content
+        .iter()
+        .filter_map(|part| match part {
+            Part::Text { text } => Some(json!({"reply": text}).to_string()),
+            Part::ToolCall(call) => {
+                Some(json!({"tool": call.name, "arguments": call.arguments}).to_string())
+            }
+            Part::Reasoning { .. } | Part::Image { .. } => None,
+        })
+        .collect();
+    (!said.is_empty()).then(|| said.join("\n"))
 }
 
 /// Results for a model that knows no tool messages.

@@ -136,9 +136,7 @@ fn contents(target: &Target, request: &Request, held: bool) -> Vec<Value> {
                 let said = completions::said_plainly(content);
                 (
                     "model",
-                    said.iter()
-                        .map(|said| json!({"text": said["content"]}))
-                        .collect(),
+                    said.map(|said| json!({"text": said})).into_iter().collect(),
                 )
             }
             Turn::Assistant {

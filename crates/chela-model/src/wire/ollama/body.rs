@@ -79,7 +79,8 @@ fn messages(target: &Target, request: &Request, held: bool) -> Vec<Value> {
         match &turn {
             Turn::User(parts) => messages.push(user(parts.iter().copied(), sees)),
             Turn::Assistant { content, .. } if held => {
-                messages.extend(completions::said_plainly(content));
+                let said = completions::said_plainly(content);
+                messages.extend(said.map(|said| json!({"role": "assistant", "content": said})));
             }
             Turn::Assistant { content, .. } => messages.extend(said(content)),
             Turn::Results(results) if held => {

@@ -67,6 +67,7 @@ pub fn body(target: &Target, request: &Request) -> Map<String, Value> {
     if let Some(top_p) = knobs.take(&["topP"]) {
         knobs.rest.entry("top_p").or_insert(top_p);
     }
+    knobs.drop_sampling(target);
     knobs.pour(&mut body);
     body
 }
@@ -80,7 +81,10 @@ fn input(target: &Target, request: &Request, held: bool) -> Vec<Value> {
                 let content = content(parts.iter().copied(), sees);
                 items.push(json!({"role": "user", "content": content}));
             }
-            Turn::Assistant { content, .. } if held => items.extend(said_plainly(content)),
+            Turn::Assistant { content, .. } if held => {
+                let said = said_plainly(content);
+                items.extend(said.map(|said| json!({"role": "assistant", "content": said})));
+            }
             Turn::Assistant {
                 content,
                 same_model,

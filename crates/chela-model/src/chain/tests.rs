@@ -1,0 +1,243 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use chela_config::load_text;
+use chela_core::{AgentId, Host};
+use serde_json::json;
+
+use super::{Chain, Stage};
+use crate::testing::{NoTimer, Play, Server, request, serve};
+use crate::{Event, Failure, Http, ModelError, Models, Response, Selection};
+
+const HELLO: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"Hello\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+const HALF: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"Hel\"}}]}\n\n";
+
+fn busy() -> Play {
+    Play::status(529, "", "{\"error\":{\"type\":\"overloaded_error\"}}")
+}
+
+fn hello() -> Play {
+    Play::stream(HELLO)
+}
+
+/// Two endpoints, the second the fallback of the first.
+struct Pair {
+    first: Server,
+    second: Server,
+    models: Models,
+    timer: Arc<NoTimer>,
+    view: chela_config::AgentView,
+}
+
+impl Pair {
+    async fn of(first: Vec<Play>, second: Vec<Play>) -> Self {
+        let (first, second) = (serve(first).await, serve(second).await);
+        let config = json!({
+            "models": {"providers": {
+                "a": {"baseUrl": format!("{}/v1", first.url), "apiKey": "k"},
+                "b": {"baseUrl": format!("{}/v1", second.url), "apiKey": "k"},
+            }},
+            "agents": {"defaults": {"model": {"primary": "a/m", "fallbacks": ["b/m"]}}},
+        });
+        let host = Host::fixed("/home/me");
+        let loaded = load_text(&host, &config.to_string());
+        let timer = Arc::new(NoTimer::default());
+        Self {
+            first,
+            second,
+            models: Models::of(&host, &loaded).with_timer(timer.clone()),
+            timer,
+            view: loaded.agent(&AgentId::main()).unwrap(),
+        }
+    }
+
+    fn chain(&self, selection: Selection<'_>) -> Chain {
+        self.models.chain(&self.view, selection).unwrap()
+    }
+
+    /// How often each was asked.
+    fn asked(&self) -> (usize, usize) {
+        let count = |server: &Server| server.asked.lock().unwrap().len();
+        (count(&self.first), count(&self.second))
+    }
+
+    fn waited(&self) -> Vec<f64> {
+        let waits = self.timer.0.lock().unwrap();
+        waits.iter().map(Duration::as_secs_f64).collect()
+    }
+}
+
+async fn answer(chain: &Chain, stage: Stage) -> (Vec<Event>, Result<Response, ModelError>) {
+    let mut events = Vec::new();
+    let result = chain
+        .answer(&Http::direct(), &request("hi"), stage, &mut |event| {
+            events.push(event)
+        })
+        .await;
+    (events, result)
+}
+
+#[tokio::test]
+async fn an_overloaded_model_is_asked_once_more_then_the_next() {
+    let pair = Pair::of(vec![busy()], vec![hello()]).await;
+    let chain = pair.chain(Selection::Configured);
+    let (events, result) = answer(&chain, Stage::Fresh).await;
+    assert_eq!(result.unwrap().model, "b/m");
+    assert_eq!(
+        events,
+        [Event::Text("Hello".into())],
+        "nothing was said that must be taken back"
+    );
+    assert_eq!((pair.asked(), pair.waited()), ((2, 1), vec![1.0]));
+    // Within the turn it stays there; the next turn would begin at the first, were it not pausing.
+    assert_eq!(chain.current().reference(), "b/m");
+    answer(&chain, Stage::Underway).await.1.unwrap();
+    assert_eq!(pair.asked(), (2, 2));
+    let next = pair.chain(Selection::Configured);
+    assert_eq!(next.current().reference(), "a/m");
+    answer(&next, Stage::Fresh).await.1.unwrap();
+    assert_eq!(pair.asked(), (2, 3), "the first one pauses for 30 s");
+}
+
+#[tokio::test]
+async fn a_long_wait_is_not_waited_for_when_there_is_another_model() {
+    let limited = Play::status(429, "retry-after: 20\r\n", "{}");
+    let pair = Pair::of(vec![limited], vec![hello()]).await;
+    let chain = pair.chain(Selection::Configured);
+    assert_eq!(answer(&chain, Stage::Fresh).await.1.unwrap().model, "b/m");
+    assert_eq!((pair.asked(), pair.waited()), ((1, 1), vec![]));
+}
+
+#[tokio::test]
+async fn a_model_a_person_chose_is_never_replaced_and_waits_are_capped() {
+    let limited = Play::status(429, "retry-after: 3600\r\n", "{}");
+    let pair = Pair::of(vec![limited, hello()], vec![hello()]).await;
+    let (events, result) = answer(&pair.chain(Selection::Chosen("a/m")), Stage::Fresh).await;
+    assert_eq!(result.unwrap().model, "a/m");
+    assert_eq!((pair.asked(), pair.waited()), ((2, 0), vec![60.0]));
+    assert!(matches!(events[0], Event::Waiting { wait, .. } if wait == Duration::from_secs(60)));
+}
+
+#[tokio::test]
+async fn when_all_are_overloaded_a_fresh_turn_waits_and_another_gives_up() {
+    let pair = Pair::of(vec![busy()], vec![busy()]).await;
+    let error = answer(&pair.chain(Selection::Configured), Stage::Underway)
+        .await
+        .1
+        .unwrap_err();
+    assert_eq!(error.model, "a/m");
+    assert!(
+        error
+            .message
+            .ends_with("(and its fallback could not answer either)"),
+        "{error}"
+    );
+    assert_eq!(pair.waited(), [1.0, 1.0]);
+
+    let pair = Pair::of(vec![busy()], vec![busy()]).await;
+    answer(&pair.chain(Selection::Configured), Stage::Fresh)
+        .await
+        .1
+        .unwrap_err();
+    let rounds: Vec<f64> = pair
+        .waited()
+        .into_iter()
+        .filter(|wait| *wait > 1.0)
+        .collect();
+    assert_eq!(
+        rounds,
+        [2.5, 5.0, 10.0, 20.0, 30.0, 30.0, 30.0, 30.0, 30.0, 30.0]
+    );
+}
+
+#[tokio::test]
+async fn a_cut_answer_is_taken_back_and_asked_for_again() {
+    let pair = Pair::of(vec![Play::stream(HALF), hello()], vec![hello()]).await;
+    let (events, result) = answer(&pair.chain(Selection::Configured), Stage::Fresh).await;
+    assert_eq!(result.unwrap().model, "a/m");
+    assert_eq!(events[0], Event::Text("Hel".into()));
+    assert!(matches!(&events[1], Event::Restarted { why } if why.contains("broke off")));
+    assert_eq!(events[2], Event::Text("Hello".into()));
+    assert_eq!(pair.asked(), (2, 0));
+}
+
+#[tokio::test]
+async fn a_request_that_is_too_long_is_not_taken_elsewhere() {
+    let long = Play::status(
+        400,
+        "",
+        "{\"error\":{\"type\":\"exceed_context_size_error\"}}",
+    );
+    let pair = Pair::of(vec![long], vec![hello()]).await;
+    let error = answer(&pair.chain(Selection::Configured), Stage::Fresh)
+        .await
+        .1
+        .unwrap_err();
+    assert_eq!(error.failure, Failure::ContextOverflow);
+    assert_eq!(pair.asked(), (1, 0));
+    // And it is no fault of the model: the next call asks it again.
+    answer(&pair.chain(Selection::Configured), Stage::Fresh)
+        .await
+        .1
+        .unwrap_err();
+    assert_eq!(pair.asked(), (2, 0));
+}
+
+#[tokio::test]
+async fn a_bad_key_or_an_empty_account_moves_on_at_once() {
+    for status in [401, 402, 404] {
+        let pair = Pair::of(vec![Play::status(status, "", "{}")], vec![hello()]).await;
+        let chain = pair.chain(Selection::Configured);
+        assert_eq!(
+            answer(&chain, Stage::Underway).await.1.unwrap().model,
+            "b/m",
+            "{status}"
+        );
+        assert_eq!((pair.asked(), pair.waited()), ((1, 1), vec![]), "{status}");
+    }
+}
+
+#[tokio::test]
+async fn with_everything_pausing_the_first_is_asked_all_the_same() {
+    let pair = Pair::of(
+        vec![Play::status(401, "", "{}")],
+        vec![Play::status(401, "", "{}")],
+    )
+    .await;
+    for _ in 0..2 {
+        answer(&pair.chain(Selection::Configured), Stage::Fresh)
+            .await
+            .1
+            .unwrap_err();
+    }
+    assert_eq!(pair.asked(), (2, 1));
+}
+
+#[tokio::test]
+async fn pauses_grow_and_end() {
+    use super::Pace;
+    use chela_core::FixedClock;
+    use std::time::UNIX_EPOCH;
+
+    let pair = Pair::of(vec![busy()], vec![busy()]).await;
+    let target = pair.chain(Selection::Configured).primary().clone();
+    let at = |seconds: u64| Host {
+        clock: Arc::new(FixedClock(UNIX_EPOCH + Duration::from_secs(seconds))),
+        ..Host::fixed("/home/me")
+    };
+    let mut pace = Pace::of(&at(0));
+    let failure = Failure::Overloaded { retry_after: None };
+    for pause in [30, 60, 300, 300] {
+        pace = pace.at(&at(0));
+        pace.failed(&target, &failure);
+        assert!(pace.at(&at(pause - 1)).pauses(&target), "{pause}");
+        assert!(!pace.at(&at(pause)).pauses(&target), "{pause}");
+    }
+    pace.answered(&target);
+    assert!(!pace.pauses(&target));
+    pace.failed(&target, &Failure::Billing);
+    assert!(
+        pace.at(&at(4 * 3600)).pauses(&target),
+        "money does not come in minutes"
+    );
+}

@@ -17,8 +17,10 @@ mod talk;
 mod tests;
 
 pub use complete::{Candidate, complete};
+pub use levels::thinking_level;
 pub use parse::{Directive, Parsed, parse};
 pub use run::{Answer, Then, apply, run};
+pub use status::value;
 pub use table::{COMMANDS, Command, Group, Id, Kind, find, help};
 pub use talk::{
     ModelRow, ModelState, Price, Setting, SkillRow, Status, Talk, ToolRow, Trouble, Undone,

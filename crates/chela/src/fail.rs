@@ -9,6 +9,10 @@ pub enum Exit {
     Fine,
     /// Done, and what was looked for is wrong: findings, drift, differences.
     Findings,
+    /// No model answers.
+    NoModel,
+    /// A turn was stopped, or came to a limit.
+    Stopped,
     /// The config has errors.
     BadConfig,
 }
@@ -18,6 +22,8 @@ impl Exit {
         match self {
             Self::Fine => 0,
             Self::Findings => 1,
+            Self::NoModel => NO_MODEL_CODE,
+            Self::Stopped => STOPPED_CODE,
             Self::BadConfig => CONFIG_CODE,
         }
     }
@@ -26,6 +32,8 @@ impl Exit {
 /// `EX_CONFIG` of sysexits: the config is at fault.
 const CONFIG_CODE: u8 = 78;
 const USAGE_CODE: u8 = 2;
+pub const NO_MODEL_CODE: u8 = 3;
+const STOPPED_CODE: u8 = 4;
 const FAILURE_CODE: u8 = 1;
 
 /// Why a command could not do what was asked.

@@ -17,6 +17,11 @@ pub fn level(id: Id, word: &str) -> Option<&'static str> {
     words.iter().copied().find(|known| *known == word)
 }
 
+/// A level of thinking, as people write it.
+pub fn thinking_level(word: &str) -> Option<&'static str> {
+    level(Id::Think, word).filter(|level| *level != "default")
+}
+
 fn alias(id: Id, word: &str) -> &str {
     match (id, word) {
         (_, "reset" | "inherit" | "clear") => "default",

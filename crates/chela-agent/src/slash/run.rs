@@ -107,7 +107,7 @@ fn usage(talk: &dyn Talk, args: &str) -> Result<Answer, Trouble> {
     }
     let command = table::find("usage").ok_or("no such command")?;
     if args.is_empty() {
-        let now = status::setting(talk, Setting::Usage);
+        let now = status::value(talk, Setting::Usage);
         return Ok(Answer::text(format!(
             "{}\n\nUnder each reply: **{now}**. `/usage {}`",
             status::cost(talk),
@@ -125,7 +125,7 @@ fn level(
 ) -> Result<Answer, Trouble> {
     let choices = command.words.join("|");
     if args.is_empty() {
-        let now = status::setting(talk, setting);
+        let now = status::value(talk, setting);
         return Ok(Answer::text(format!(
             "{}: **{now}**. `/{} {choices}`",
             status::title(setting),
@@ -140,7 +140,7 @@ fn level(
     };
     let value = (level != "default").then_some(level);
     talk.set(setting, value)?;
-    let now = status::setting(talk, setting);
+    let now = status::value(talk, setting);
     let default = if value.is_none() {
         " (the default)"
     } else {

@@ -28,7 +28,7 @@ pub fn card(talk: &dyn Talk) -> String {
             (Setting::Verbose, "verbose"),
             (Setting::Usage, "usage"),
         ]
-        .map(|(which, word)| format!("{word} {}", setting(talk, which)))
+        .map(|(which, word)| format!("{word} {}", value(talk, which)))
         .join(" · "),
     ));
     if !status.execution.is_empty() {
@@ -111,7 +111,7 @@ pub fn cost(talk: &dyn Talk) -> String {
 }
 
 /// The value that counts now, from the session or else the config.
-pub fn setting(talk: &dyn Talk, which: Setting) -> String {
+pub fn value(talk: &dyn Talk, which: Setting) -> String {
     talk.setting(which)
         .or_else(|| {
             let defaults = talk.status().defaults;

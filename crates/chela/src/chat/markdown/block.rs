@@ -1,0 +1,392 @@
+//! One or more finished blocks as lines.
+
+use anstyle::{AnsiColor, Style};
+use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
+
+use super::table::Table;
+use crate::chat::ink::{Line, look, without_tabs};
+
+/// Blocks as lines no wider than `width`, a blank line between them.
+pub fn render(source: &str, width: usize) -> Vec<Line> {
+    let mut page = Page::new(width);
+    for event in Parser::new_ext(source, super::options()) {
+        page.take(event);
+    }
+    page.end_paragraph();
+    page.lines
+}
+
+/// A line of code behind its gutter. Long ones go on in the next line.
+pub fn code(line: &str, width: usize) -> Vec<Line> {
+    let gutter = Line::new("│ ", look::DIM);
+    let room = width.saturating_sub(gutter.width()).max(1);
+    let mut lines = Vec::new();
+    let mut part = Line::default();
+    for grapheme in unicode_segmentation::UnicodeSegmentation::graphemes(line, true) {
+        let wide = crate::chat::ink::columns(grapheme);
+        if part.width() + wide > room && !part.is_empty() {
+            lines.push(std::mem::take(&mut part));
+        }
+        part.push(grapheme, look::CODE);
+    }
+    lines.push(part);
+    lines
+        .into_iter()
+        .map(|part| {
+            let mut line = gutter.clone();
+            line.append(&part);
+            line
+        })
+        .collect()
+}
+
+struct Page {
+    width: usize,
+    lines: Vec<Line>,
+    /// The paragraph being read, one entry for each line break in it.
+    paragraph: Vec<Line>,
+    /// What stands left of each line: bars of quotes, indents of lists.
+    margins: Vec<Margin>,
+    styles: Vec<Style>,
+    lists: Vec<Option<u64>>,
+    code: Option<String>,
+    table: Option<Table>,
+    link: Option<Link>,
+    /// Whether the next block is set apart by a blank line.
+    apart: bool,
+}
+
+enum Margin {
+    Quote,
+    /// The marker stands on the first line only.
+    Item {
+        marker: Line,
+        shown: bool,
+    },
+}
+
+struct Link {
+    url: String,
+    text: String,
+}
+
+impl Page {
+    fn new(width: usize) -> Self {
+        Self {
+            width,
+            lines: Vec::new(),
+            paragraph: Vec::new(),
+            margins: Vec::new(),
+            styles: vec![look::PLAIN],
+            lists: Vec::new(),
+            code: None,
+            table: None,
+            link: None,
+            apart: false,
+        }
+    }
+
+    fn take(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) => match &mut self.code {
+                Some(code) => code.push_str(&text),
+                None => self.text(&text, self.style()),
+            },
+            Event::Code(text) => self.inline_code(&text),
+            Event::SoftBreak | Event::HardBreak => self.break_line(),
+            Event::Rule => {
+                self.set_apart();
+                let rule = "─".repeat(self.width.min(40));
+                self.write(vec![Line::new(rule, look::DIM)]);
+                self.apart = true;
+            }
+            Event::Html(html) | Event::InlineHtml(html) => self.html(&html),
+            Event::TaskListMarker(done) => {
+                let mark = if done { "☑ " } else { "☐ " };
+                self.text(mark, look::PLAIN);
+            }
+            Event::InlineMath(text) | Event::DisplayMath(text) => self.text(&text, look::CODE),
+            Event::FootnoteReference(name) => self.text(&format!("[{name}]"), look::DIM),
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Paragraph | Tag::HtmlBlock => self.set_apart(),
+            Tag::Heading { level, .. } => {
+                self.set_apart();
+                self.styles.push(match level {
+                    HeadingLevel::H1 => look::HEADING.underline(),
+                    HeadingLevel::H2 => look::HEADING,
+                    _ => look::BOLD,
+                });
+            }
+            Tag::BlockQuote(_) => {
+                self.end_paragraph();
+                self.set_apart();
+                self.margins.push(Margin::Quote);
+                let style = self.style().italic();
+                self.styles.push(style);
+            }
+            Tag::CodeBlock(kind) => {
+                self.end_paragraph();
+                self.set_apart();
+                if let pulldown_cmark::CodeBlockKind::Fenced(info) = kind
+                    && let Some(language) = info.split_whitespace().next()
+                {
+                    self.write(vec![Line::new(format!("│ {language}"), look::DIM)]);
+                }
+                self.code = Some(String::new());
+            }
+            Tag::List(start) => {
+                self.end_paragraph();
+                if self.lists.is_empty() {
+                    self.set_apart();
+                }
+                self.apart = false;
+                self.lists.push(start);
+            }
+            Tag::Item => self.start_item(),
+            Tag::Table(alignments) => {
+                self.set_apart();
+                self.table = Some(Table::new(alignments));
+            }
+            Tag::TableRow | Tag::TableHead => {
+                if let Some(table) = &mut self.table {
+                    table.start_row();
+                }
+            }
+            Tag::Emphasis => self.styles.push(self.style().italic()),
+            Tag::Strong => self.styles.push(self.style().bold()),
+            Tag::Strikethrough => self.styles.push(self.style().strikethrough()),
+            Tag::Link { dest_url, .. } => {
+                self.link = Some(Link {
+                    url: dest_url.to_string(),
+                    text: String::new(),
+                });
+                self.styles.push(self.style().underline());
+            }
+            Tag::Image { dest_url, .. } => {
+                self.link = Some(Link {
+                    url: dest_url.to_string(),
+                    text: String::new(),
+                });
+                self.text("[image] ", look::DIM);
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Paragraph | TagEnd::HtmlBlock => {
+                self.end_paragraph();
+                self.apart = true;
+            }
+            TagEnd::Heading(_) => {
+                self.end_paragraph();
+                self.styles.pop();
+                self.apart = true;
+            }
+            TagEnd::BlockQuote(_) => {
+                self.end_paragraph();
+                self.margins.pop();
+                self.styles.pop();
+                self.apart = true;
+            }
+            TagEnd::CodeBlock => {
+                let code = self.code.take().unwrap_or_default();
+                let room = self.room();
+                for line in code.lines() {
+                    self.write(self::code(&without_tabs(line), room));
+                }
+                self.apart = true;
+            }
+            TagEnd::List(_) => {
+                self.lists.pop();
+                self.apart = true;
+            }
+            TagEnd::Item => {
+                self.end_paragraph();
+                self.show_lone_marker();
+                self.margins.pop();
+                self.apart = false;
+            }
+            TagEnd::TableCell => {
+                let cell = std::mem::take(&mut self.paragraph);
+                if let Some(table) = &mut self.table {
+                    table.cell(cell);
+                }
+            }
+            TagEnd::Table => {
+                if let Some(table) = self.table.take() {
+                    let lines = table.lines(self.room());
+                    self.write(lines);
+                    self.apart = true;
+                }
+            }
+            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => {
+                self.styles.pop();
+            }
+            TagEnd::Link => {
+                self.styles.pop();
+                self.end_link();
+            }
+            TagEnd::Image => self.end_link(),
+            _ => {}
+        }
+    }
+
+    /// The address follows the words, unless they are the same.
+    fn end_link(&mut self) {
+        if let Some(link) = self.link.take() {
+            let bare = link.url.trim_start_matches("mailto:");
+            if !link.url.is_empty() && link.text != link.url && link.text != bare {
+                self.text(&format!(" ({})", link.url), look::DIM);
+            }
+        }
+    }
+
+    fn start_item(&mut self) {
+        self.end_paragraph();
+        let deep = self.lists.len();
+        let marker = match self.lists.last_mut() {
+            Some(Some(number)) => {
+                let marker = format!("{number}. ");
+                *number += 1;
+                marker
+            }
+            _ => {
+                let bullet = ["•", "◦", "▪"][deep.saturating_sub(1) % 3];
+                format!("{bullet} ")
+            }
+        };
+        self.margins.push(Margin::Item {
+            marker: Line::new(marker, Style::new().fg_color(Some(AnsiColor::Cyan.into()))),
+            shown: false,
+        });
+        self.apart = false;
+    }
+
+    fn style(&self) -> Style {
+        self.styles.last().copied().unwrap_or_default()
+    }
+
+    fn text(&mut self, text: &str, style: Style) {
+        if let Some(link) = &mut self.link {
+            link.text.push_str(text);
+        }
+        for (at, part) in text.split('\n').enumerate() {
+            if at > 0 {
+                self.break_line();
+            }
+            if self.paragraph.is_empty() {
+                self.paragraph.push(Line::default());
+            }
+            if let Some(line) = self.paragraph.last_mut() {
+                line.push(&without_tabs(part), style);
+            }
+        }
+    }
+
+    /// Colour tells code apart; the backticks stay for those who see none.
+    fn inline_code(&mut self, text: &str) {
+        let style = self.style().fg_color(Some(AnsiColor::Cyan.into()));
+        self.text(&format!("`{text}`"), style);
+    }
+
+    fn html(&mut self, html: &str) {
+        let hidden = html.trim_start().starts_with("<!--");
+        if !hidden {
+            self.text(html.trim_end_matches('\n'), look::DIM);
+        }
+    }
+
+    fn break_line(&mut self) {
+        if self.paragraph.is_empty() {
+            self.paragraph.push(Line::default());
+        }
+        self.paragraph.push(Line::default());
+    }
+
+    fn set_apart(&mut self) {
+        if self.apart && !self.lines.is_empty() {
+            let mut blank = Line::default();
+            for margin in &self.margins {
+                if let Margin::Quote = margin {
+                    blank.push("▌ ", look::DIM);
+                }
+            }
+            self.lines.push(blank);
+        }
+        self.apart = false;
+    }
+
+    fn end_paragraph(&mut self) {
+        let paragraph = std::mem::take(&mut self.paragraph);
+        if paragraph.is_empty() || paragraph.iter().all(Line::is_empty) {
+            return;
+        }
+        let width = self.width;
+        for line in paragraph {
+            let (first, rest) = self.margin();
+            let wrapped = line.wrap(width.max(rest.width() + 4), &first, &rest);
+            self.lines.extend(wrapped);
+        }
+    }
+
+    /// Lines that are laid out already, put behind the margin.
+    fn write(&mut self, lines: Vec<Line>) {
+        for line in lines {
+            let (mut first, _) = self.margin();
+            first.append(&line);
+            self.lines.push(first);
+        }
+    }
+
+    fn show_lone_marker(&mut self) {
+        if matches!(self.margins.last(), Some(Margin::Item { shown: false, .. })) {
+            let (first, _) = self.margin();
+            self.lines.push(first);
+        }
+    }
+
+    fn room(&self) -> usize {
+        let taken: usize = self
+            .margins
+            .iter()
+            .map(|margin| match margin {
+                Margin::Quote => 2,
+                Margin::Item { marker, .. } => marker.width(),
+            })
+            .sum();
+        self.width.saturating_sub(taken).max(6)
+    }
+
+    /// What stands left of the next line, and of those it goes on in.
+    fn margin(&mut self) -> (Line, Line) {
+        let mut first = Line::default();
+        let mut rest = Line::default();
+        for margin in &mut self.margins {
+            match margin {
+                Margin::Quote => {
+                    first.push("▌ ", look::DIM);
+                    rest.push("▌ ", look::DIM);
+                }
+                Margin::Item { marker, shown } => {
+                    let indent = " ".repeat(marker.width());
+                    if *shown {
+                        first.push(&indent, look::PLAIN);
+                    } else {
+                        first.append(marker);
+                        *shown = true;
+                    }
+                    rest.push(&indent, look::PLAIN);
+                }
+            }
+        }
+        (first, rest)
+    }
+}

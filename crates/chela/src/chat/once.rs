@@ -1,0 +1,378 @@
+//! One message in, one answer out: for scripts, pipes and quick questions.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::Instant;
+
+use chela_agent::conversation::{Conversation, Inbound};
+use chela_agent::turn::{Delivery, Ended, Reply, Silence, TurnError, TurnEvent, TurnOutcome};
+use chela_tools::{Approval, Success};
+use serde::Serialize;
+
+use super::asking;
+use super::clean::{Cleaner, clean_line};
+use super::ink::{Line, look};
+use super::relay::{News, Question, Relay};
+use super::stage::{Frame, Stage};
+use super::terminal;
+use super::trouble;
+use super::view::{Taste, View};
+use crate::fail::{Exit, Fail};
+use crate::screen::{Paint, Screen};
+
+/// How the answer is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// The words as they come, and nothing else, on standard output.
+    Plain,
+    /// As in the chat: Markdown drawn, tools shown.
+    Drawn,
+    /// One object at the end.
+    Json,
+}
+
+impl Form {
+    pub fn of(json: bool, screen: &Screen) -> Self {
+        match (json, screen.is_terminal) {
+            (true, _) => Self::Json,
+            (false, true) => Self::Drawn,
+            (false, false) => Self::Plain,
+        }
+    }
+}
+
+/// Says one thing and prints what comes back.
+pub async fn once(
+    talk: &Conversation,
+    screen: &mut Screen,
+    message: Inbound,
+    form: Form,
+) -> Result<Exit, Fail> {
+    let (relay, mut news) = Relay::new();
+    let mut output = Output::new(screen, form);
+    let turn = talk.say(message, &relay);
+    tokio::pin!(turn);
+    let mut interrupts = 0;
+    let outcome = loop {
+        tokio::select! {
+            biased;
+            Some(item) = news.recv() => output.hear(item).await?,
+            outcome = &mut turn => break outcome,
+            _ = tokio::signal::ctrl_c() => {
+                interrupts += 1;
+                talk.stop();
+                if interrupts > 1 {
+                    return Err(stopped());
+                }
+            }
+            () = tokio::time::sleep(output.pause()) => output.tick()?,
+        }
+    };
+    while let Ok(item) = news.try_recv() {
+        output.hear(item).await?;
+    }
+    output.end(talk, outcome)
+}
+
+fn stopped() -> Fail {
+    Fail {
+        code: Exit::Stopped.code(),
+        ..Fail::new("stopped")
+    }
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Told<'a> {
+    reply: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    media: &'a [String],
+    /// Why there is no reply: `no-reply`, `heartbeat-ok`, `empty`.
+    silent: Option<&'static str>,
+    session: String,
+    session_id: String,
+    model: &'a str,
+    usage: chela_model::Usage,
+    context: Context,
+    steps: u32,
+    tool_calls: u32,
+    /// `done`, `stopped`, `limit`, `loop`.
+    ended: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Context {
+    used: u64,
+    window: Option<u64>,
+}
+
+struct Output<'a> {
+    screen: &'a mut Screen,
+    form: Form,
+    cleaner: Cleaner,
+    /// Whether the last thing printed ended its line.
+    line_open: bool,
+    printed: bool,
+    drawn: Option<Drawn>,
+    /// Where tools are told of: standard error, if a person reads it.
+    beside: Option<Paint>,
+}
+
+struct Drawn {
+    view: View,
+    stage: Stage<io::Stdout>,
+}
+
+impl<'a> Output<'a> {
+    fn new(screen: &'a mut Screen, form: Form) -> Self {
+        let drawn = (form == Form::Drawn).then(|| {
+            let size = (screen.width, terminal::size().1);
+            let mut view = View::new(size.0);
+            view.begin(Taste::default(), Instant::now());
+            Drawn {
+                view,
+                stage: Stage::new(io::stdout(), screen.paint, size),
+            }
+        });
+        let watched = form == Form::Plain && io::stderr().is_terminal();
+        Self {
+            beside: watched.then_some(screen.paint),
+            screen,
+            form,
+            cleaner: Cleaner::default(),
+            line_open: false,
+            printed: false,
+            drawn,
+        }
+    }
+
+    fn pause(&self) -> std::time::Duration {
+        let millis = if self.drawn.is_some() { 100 } else { 3_600_000 };
+        std::time::Duration::from_millis(millis)
+    }
+
+    fn tick(&mut self) -> Result<(), Fail> {
+        if let Some(drawn) = &mut self.drawn {
+            let settled = drawn.view.take_settled();
+            let frame = Frame {
+                lines: drawn.view.live(Instant::now()),
+                cursor: None,
+            };
+            drawn.stage.show(&settled, frame)?;
+        }
+        Ok(())
+    }
+
+    async fn hear(&mut self, item: News) -> Result<(), Fail> {
+        match item {
+            News::Event(event) => match &mut self.drawn {
+                Some(drawn) => {
+                    drawn.view.event(event, Instant::now());
+                    self.tick()
+                }
+                None => self.event(event).map_err(Fail::from),
+            },
+            News::Question(question) => self.question(question).await,
+        }
+    }
+
+    fn event(&mut self, event: TurnEvent) -> io::Result<()> {
+        match event {
+            TurnEvent::Text(piece) if self.form == Form::Plain => {
+                let shown = self.cleaner.push(&piece);
+                self.print(&shown)
+            }
+            TurnEvent::Restarted { why } => {
+                self.end_line()?;
+                self.aside(&format!("begun again: {}", clean_line(&why)));
+                Ok(())
+            }
+            TurnEvent::Notice(text) => {
+                self.aside(&clean_line(&text));
+                Ok(())
+            }
+            TurnEvent::ToolEnded {
+                tool,
+                success,
+                text,
+                ..
+            } => {
+                // Words before a tool and words after it are two paragraphs.
+                self.end_line()?;
+                let mark = match success {
+                    Success::Done => "✓".to_owned(),
+                    Success::Failed => {
+                        format!("✗ {}", clean_line(text.lines().next().unwrap_or("")))
+                    }
+                };
+                self.aside(&format!("{} {mark}", clean_line(&tool)));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn print(&mut self, text: &str) -> io::Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.printed = true;
+        self.line_open = !text.ends_with('\n');
+        self.screen.raw(text)?;
+        self.screen.flush()
+    }
+
+    fn end_line(&mut self) -> io::Result<()> {
+        if self.line_open {
+            self.print("\n")?;
+        }
+        Ok(())
+    }
+
+    fn aside(&self, text: &str) {
+        if let Some(paint) = self.beside {
+            let _ = writeln!(io::stderr(), "{}", paint.dim(text));
+        }
+    }
+
+    async fn question(&mut self, question: Question) -> Result<(), Fail> {
+        let can_ask = self.form != Form::Json && io::stdin().is_terminal();
+        if !can_ask || !io::stderr().is_terminal() {
+            question.answer(Approval::Unanswered);
+            return Ok(());
+        }
+        self.end_line()?;
+        if let Some(drawn) = &mut self.drawn {
+            let settled = drawn.view.take_settled();
+            drawn.stage.show(&settled, Frame::default())?;
+            drawn.stage.leave()?;
+        }
+        let approval = asking::permission(&question.request, self.screen.paint).await;
+        question.answer(approval);
+        Ok(())
+    }
+
+    fn end(
+        mut self,
+        talk: &Conversation,
+        outcome: Result<TurnOutcome, TurnError>,
+    ) -> Result<Exit, Fail> {
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                self.close(None)?;
+                return Err(trouble::fail(&error, talk));
+            }
+        };
+        match self.form {
+            Form::Json => self.json(talk, &outcome)?,
+            Form::Drawn => self.close(Some(&outcome))?,
+            Form::Plain => self.plain(&outcome)?,
+        }
+        Ok(match outcome.ended {
+            Ended::Done => Exit::Fine,
+            Ended::Stopped | Ended::Limit(_) | Ended::Loop(_) => Exit::Stopped,
+        })
+    }
+
+    fn close(&mut self, outcome: Option<&TurnOutcome>) -> Result<(), Fail> {
+        self.end_line()?;
+        if let Some(drawn) = &mut self.drawn {
+            match outcome {
+                Some(outcome) => drawn.view.end(outcome),
+                None => drawn.view.broke(),
+            }
+            let settled = drawn.view.take_settled();
+            drawn.stage.show(&settled, Frame::default())?;
+            drawn.stage.leave()?;
+        }
+        Ok(())
+    }
+
+    fn plain(&mut self, outcome: &TurnOutcome) -> Result<(), Fail> {
+        let held = self.cleaner.finish();
+        self.print(held)?;
+        if let Reply::Deliver(delivery) = &outcome.reply {
+            if !self.printed {
+                let text = super::clean::clean(&delivery.text);
+                self.print(&text)?;
+            }
+            self.end_line()?;
+            for media in &delivery.media {
+                self.screen.line(format!("MEDIA:{}", clean_line(media)))?;
+            }
+        }
+        self.end_line()?;
+        let why = match &outcome.ended {
+            Ended::Done => return Ok(()),
+            Ended::Stopped => "stopped".to_owned(),
+            Ended::Limit(what) => format!("stopped at a limit: {}", clean_line(what)),
+            Ended::Loop(what) => format!("stopped, it went in circles: {}", clean_line(what)),
+        };
+        let _ = writeln!(io::stderr(), "{}", self.screen.paint.warn(why));
+        Ok(())
+    }
+
+    fn json(&mut self, talk: &Conversation, outcome: &TurnOutcome) -> Result<(), Fail> {
+        let nothing = Delivery::default();
+        let (delivery, silent) = match &outcome.reply {
+            Reply::Deliver(delivery) => (delivery, None),
+            Reply::Silent { why } => (
+                &nothing,
+                Some(match why {
+                    Silence::NoReply => "no-reply",
+                    Silence::HeartbeatOk => "heartbeat-ok",
+                    Silence::Empty => "empty",
+                }),
+            ),
+        };
+        let (ended, why) = match &outcome.ended {
+            Ended::Done => ("done", None),
+            Ended::Stopped => ("stopped", None),
+            Ended::Limit(what) => ("limit", Some(what.as_str())),
+            Ended::Loop(what) => ("loop", Some(what.as_str())),
+        };
+        self.screen.json(&Told {
+            reply: &delivery.text,
+            media: &delivery.media,
+            silent,
+            session: outcome.session.to_string(),
+            session_id: talk.session().id.to_string(),
+            model: &outcome.model,
+            usage: outcome.usage,
+            context: Context {
+                used: outcome.context.used,
+                window: outcome.context.window,
+            },
+            steps: outcome.steps,
+            tool_calls: outcome.tool_calls,
+            ended,
+            why,
+        })?;
+        Ok(())
+    }
+}
+
+/// The answer to a command, on its own.
+pub fn page(screen: &mut Screen, markdown: &str) -> Result<(), Fail> {
+    let cleaned = super::clean::clean(markdown);
+    if !screen.is_terminal {
+        screen.line(cleaned.trim_end())?;
+        return Ok(());
+    }
+    let mut flow = super::markdown::Flow::new(screen.width.saturating_sub(1).min(100));
+    let mut lines = flow.push(&cleaned);
+    lines.extend(flow.finish());
+    for line in lines {
+        screen.line(line.ansi(screen.paint))?;
+    }
+    Ok(())
+}
+
+/// A line for people, beside the output.
+pub fn note(paint: Paint, text: &str) {
+    let line = Line::new(clean_line(text), look::DIM);
+    let _ = writeln!(io::stderr(), "{}", line.ansi(paint));
+}

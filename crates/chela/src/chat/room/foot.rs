@@ -1,0 +1,132 @@
+//! The rows at the bottom: what is being written, and where things stand.
+
+use std::io::Write;
+use std::time::Instant;
+
+use chela_core::SessionForm;
+
+use super::Room;
+use crate::chat::ink::{Line, look};
+use crate::chat::stage::Frame;
+
+/// Rows of the message being written.
+const MOST_ROWS: usize = 10;
+const PROMPT: &str = "› ";
+
+impl<W: Write> Room<'_, W> {
+    pub(super) fn frame(&mut self, now: Instant) -> Frame {
+        let width = self.stage.width().saturating_sub(1).max(1);
+        let mut lines = self.view.live(now);
+        let question = self.questions.lines(width);
+        if !lines.is_empty() || !question.is_empty() {
+            lines.push(Line::default());
+        }
+        if !question.is_empty() {
+            lines.extend(question);
+            lines.push(Line::default());
+        }
+        let (rows, mut cursor) = self.writing(width);
+        cursor.0 += lines.len();
+        lines.extend(rows);
+        lines.extend(self.menu.lines(width));
+        lines.push(self.status(width));
+        Frame {
+            lines,
+            cursor: Some(cursor),
+        }
+    }
+
+    /// The rows of the message around the cursor.
+    fn writing(&self, width: usize) -> (Vec<Line>, (usize, usize)) {
+        let room = width.saturating_sub(PROMPT.chars().count() + 1);
+        let rows = self.editor.rows(room);
+        let most = MOST_ROWS.min(self.stage.height() / 2).max(1);
+        let first = rows.cursor.0.saturating_sub(most - 1);
+        let lines = rows.rows.iter().enumerate().skip(first).take(most);
+        let lines = lines.map(|(at, row)| {
+            let lead = if at == 0 { PROMPT } else { "  " };
+            Line::new(lead, look::PERSON).with(row, look::PLAIN)
+        });
+        let cursor = (
+            rows.cursor.0 - first,
+            rows.cursor.1 + PROMPT.chars().count(),
+        );
+        (lines.collect(), cursor)
+    }
+
+    fn status(&self, width: usize) -> Line {
+        if self.leaving {
+            return Line::new("  Ctrl-C again leaves", look::WARN);
+        }
+        let model = match &self.model {
+            // On a narrow screen the name is enough.
+            Some(model) if width < 60 => model.rsplit('/').next().unwrap_or(model),
+            Some(model) => model.as_str(),
+            None => "no model: /model",
+        };
+        let mut parts = vec![model.to_owned()];
+        if let Some(place) = self.place() {
+            parts.push(place);
+        }
+        parts.extend(meter(self.view.meter.used, self.view.meter.window));
+        if self.busy.is_some() {
+            parts.push("Esc stops".to_owned());
+        }
+        Line::new(format!("  {}", parts.join(" · ")), look::DIM).cut(width)
+    }
+
+    /// The session, where it is not the main one.
+    fn place(&self) -> Option<String> {
+        let key = self.talk.key();
+        match &key.form {
+            SessionForm::Main { key } if key == "main" => None,
+            _ => Some(key.to_string()),
+        }
+    }
+}
+
+/// `▰▰▱▱▱▱▱▱ 12.4k of 200k`.
+fn meter(used: u64, window: Option<u64>) -> Option<String> {
+    const CELLS: u64 = 8;
+    let window = window.filter(|window| *window > 0);
+    match (used, window) {
+        (0, None) => None,
+        (used, None) => Some(short(used)),
+        (used, Some(window)) => {
+            let full = (used * CELLS).div_ceil(window).min(CELLS);
+            let full = usize::try_from(full).unwrap_or(0);
+            let cells = "▰".repeat(full) + &"▱".repeat(8 - full);
+            Some(format!("{cells} {} of {}", short(used), short(window)))
+        }
+    }
+}
+
+fn short(tokens: u64) -> String {
+    match tokens {
+        0..1_000 => tokens.to_string(),
+        1_000..10_000 => format!("{:.1}k", tokens as f64 / 1e3),
+        10_000..1_000_000 => format!("{}k", tokens / 1_000),
+        _ => format!("{:.1}M", tokens as f64 / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{meter, short};
+
+    #[test]
+    fn the_meter_fills() {
+        assert_eq!(meter(0, Some(200_000)).unwrap(), "▱▱▱▱▱▱▱▱ 0 of 200k");
+        assert_eq!(
+            meter(30_000, Some(200_000)).unwrap(),
+            "▰▰▱▱▱▱▱▱ 30k of 200k"
+        );
+        assert_eq!(
+            meter(250_000, Some(200_000)).unwrap(),
+            "▰▰▰▰▰▰▰▰ 250k of 200k"
+        );
+        assert_eq!(meter(4_321, None).unwrap(), "4.3k");
+        assert_eq!(meter(0, None), None);
+        assert_eq!(short(1_200_000), "1.2M");
+    }
+}

@@ -1,0 +1,389 @@
+//! A turn as people see it.
+
+mod tool;
+
+use std::time::{Duration, Instant};
+
+use chela_agent::turn::{ContextMeter, Delivery, Ended, Reply, TurnEvent, TurnOutcome};
+use chela_model::Usage;
+
+use super::clean::{Cleaner, clean_line};
+use super::ink::{Line, look};
+use super::markdown::Flow;
+use tool::{Finished, Running};
+
+/// How much a person wants to see.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Taste {
+    pub reasoning: Shown,
+    pub tools: Detail,
+}
+
+/// Whether reasoning is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Shown {
+    #[default]
+    Off,
+    /// When it is complete.
+    After,
+    AsItComes,
+}
+
+/// How much of a tool call is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Detail {
+    #[default]
+    Folded,
+    /// The first lines of what it gave.
+    Some,
+    All,
+}
+
+/// Text wider than this is hard to read.
+const WIDEST: usize = 100;
+
+/// What a turn has shown so far, and what is on its way.
+pub struct View {
+    width: usize,
+    taste: Taste,
+    settled: Vec<Line>,
+    cleaner: Cleaner,
+    flow: Flow,
+    /// Whether reply text stands on the screen that a blank line must set apart.
+    after: After,
+    thought: Thought,
+    running: Vec<Running>,
+    finished: Vec<Finished>,
+    phase: Phase,
+    pub meter: ContextMeter,
+    /// Whether any of the reply was shown as it came.
+    streamed: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum After {
+    Nothing,
+    Text,
+    Tools,
+}
+
+#[derive(Debug, Default)]
+struct Thought {
+    cleaner: Cleaner,
+    /// Whole text for `After`, unfinished line for `AsItComes`.
+    text: String,
+}
+
+enum Phase {
+    Idle,
+    /// Since when, for which step.
+    Waiting(Instant),
+    Thinking(Instant),
+    Writing,
+}
+
+impl View {
+    pub fn new(width: usize) -> Self {
+        Self {
+            width: page_width(width),
+            taste: Taste::default(),
+            settled: Vec::new(),
+            cleaner: Cleaner::default(),
+            flow: Flow::new(page_width(width)),
+            after: After::Nothing,
+            thought: Thought::default(),
+            running: Vec::new(),
+            finished: Vec::new(),
+            phase: Phase::Idle,
+            meter: ContextMeter::default(),
+            streamed: false,
+        }
+    }
+
+    pub fn resize(&mut self, width: usize) {
+        self.width = page_width(width);
+        self.flow.resize(self.width);
+    }
+
+    pub fn begin(&mut self, taste: Taste, now: Instant) {
+        self.taste = taste;
+        self.phase = Phase::Waiting(now);
+        self.streamed = false;
+        self.after = After::Nothing;
+        self.finished.clear();
+    }
+
+    /// What can be printed for good.
+    pub fn take_settled(&mut self) -> Vec<Line> {
+        std::mem::take(&mut self.settled)
+    }
+
+    /// A line of the chat's own.
+    pub fn say(&mut self, line: Line) {
+        self.end_text();
+        let none = Line::default();
+        self.settled.extend(line.wrap(self.width, &none, &none));
+    }
+
+    /// Markdown that is there as a whole: the answer to a command.
+    pub fn page(&mut self, markdown: &str) {
+        self.end_text();
+        let mut flow = Flow::new(self.width);
+        self.settled
+            .extend(flow.push(&super::clean::clean(markdown)));
+        self.settled.extend(flow.finish());
+        self.settled.push(Line::default());
+    }
+
+    pub fn event(&mut self, event: TurnEvent, now: Instant) {
+        match event {
+            TurnEvent::Calling { .. } => self.phase = Phase::Waiting(now),
+            TurnEvent::Text(piece) => {
+                self.end_thought();
+                if self.after == After::Tools {
+                    self.settled.push(Line::default());
+                }
+                self.after = After::Text;
+                self.phase = Phase::Writing;
+                self.streamed = true;
+                let piece = self.cleaner.push(&piece);
+                self.settled.extend(self.flow.push(&piece));
+            }
+            TurnEvent::Reasoning(piece) => {
+                if !matches!(self.phase, Phase::Thinking(_)) {
+                    self.phase = Phase::Thinking(now);
+                }
+                self.think(&piece);
+            }
+            TurnEvent::ToolStarted {
+                id, tool, summary, ..
+            } => {
+                self.end_text();
+                self.set_tools_apart();
+                self.running.push(Running::new(id, &tool, &summary, now));
+            }
+            TurnEvent::ToolProgress { id, progress } => {
+                if let Some(running) = self.running.iter_mut().find(|running| running.id == id) {
+                    running.progress(&progress);
+                }
+            }
+            TurnEvent::ToolEnded {
+                id,
+                tool,
+                success,
+                text,
+                ..
+            } => {
+                self.end_text();
+                self.set_tools_apart();
+                let at = self.running.iter().position(|running| running.id == id);
+                let running = match at {
+                    Some(at) => self.running.remove(at),
+                    None => Running::new(id, &tool, "", now),
+                };
+                let finished = running.finish(success, &text, now);
+                self.settled
+                    .extend(finished.lines(self.taste.tools, self.width));
+                self.finished.push(finished);
+            }
+            TurnEvent::Restarted { why } => {
+                self.running.clear();
+                self.thought = Thought::default();
+                self.end_text();
+                self.streamed = false;
+                let why = clean_line(&why);
+                self.say(Line::new(format!("↻ begun again: {why}"), look::WARN));
+            }
+            TurnEvent::Notice(text) => {
+                let text = clean_line(&text);
+                self.say(Line::new(format!("· {text}"), look::DIM));
+            }
+            TurnEvent::Called { context, .. } => self.meter = context,
+        }
+    }
+
+    /// The turn is over.
+    pub fn end(&mut self, outcome: &TurnOutcome) {
+        self.end_text();
+        self.running.clear();
+        self.phase = Phase::Idle;
+        self.meter = outcome.context;
+        match &outcome.reply {
+            Reply::Deliver(delivery) => self.deliver(delivery),
+            Reply::Silent { .. } if outcome.ended == Ended::Done && !self.streamed => {
+                self.say(Line::new("(it chose to say nothing)", look::DIM));
+            }
+            Reply::Silent { .. } => {}
+        }
+        match &outcome.ended {
+            Ended::Done => {}
+            Ended::Stopped => self.say(Line::new("■ stopped", look::WARN)),
+            Ended::Limit(what) => self.say(Line::new(
+                format!("■ stopped at a limit: {}", clean_line(what)),
+                look::WARN,
+            )),
+            Ended::Loop(what) => self.say(Line::new(
+                format!("■ stopped, it went in circles: {}", clean_line(what)),
+                look::WARN,
+            )),
+        }
+    }
+
+    /// The turn broke off without an outcome.
+    pub fn broke(&mut self) {
+        self.end_text();
+        self.running.clear();
+        self.phase = Phase::Idle;
+    }
+
+    /// Every tool call of the last turn with what it gave.
+    pub fn unfold(&mut self) {
+        let width = self.width;
+        let lines: Vec<Line> = self
+            .finished
+            .iter()
+            .flat_map(|finished| finished.lines(Detail::All, width))
+            .collect();
+        if lines.is_empty() {
+            self.say(Line::new("· no tool was used in this turn", look::DIM));
+        } else {
+            self.settled.extend(lines);
+        }
+    }
+
+    /// The rows that still change: unfinished text, running tools, a sign of life.
+    pub fn live(&self, now: Instant) -> Vec<Line> {
+        let mut lines = Vec::new();
+        if self.taste.reasoning == Shown::AsItComes && !self.thought.text.is_empty() {
+            lines.extend(thought_lines(&self.thought.text, self.width));
+        }
+        lines.extend(self.flow.tail());
+        lines.extend(
+            self.running
+                .iter()
+                .map(|running| running.line(self.width, now)),
+        );
+        if self.running.is_empty() {
+            let told = match self.phase {
+                Phase::Waiting(since) => Some(("waiting", since)),
+                Phase::Thinking(since) => Some(("thinking", since)),
+                Phase::Writing | Phase::Idle => None,
+            };
+            if let Some((word, since)) = told {
+                let mut line = Line::new(format!("{} ", spinner(since, now)), look::AGENT);
+                line.push(word, look::DIM);
+                let waited = now.saturating_duration_since(since);
+                if waited >= Duration::from_secs(2) {
+                    line.push(&format!(" {}", seconds(waited)), look::DIM);
+                }
+                lines.push(line);
+            }
+        }
+        lines
+    }
+
+    fn deliver(&mut self, delivery: &Delivery) {
+        if !self.streamed && !delivery.text.trim().is_empty() {
+            let mut flow = Flow::new(self.width);
+            let text = super::clean::clean(&delivery.text);
+            self.settled.extend(flow.push(&text));
+            self.settled.extend(flow.finish());
+        }
+        for media in &delivery.media {
+            self.say(Line::new(format!("📎 {}", clean_line(media)), look::CODE));
+        }
+    }
+
+    fn think(&mut self, piece: &str) {
+        let piece = self.thought.cleaner.push(piece);
+        match self.taste.reasoning {
+            Shown::Off => {}
+            Shown::After => self.thought.text.push_str(&piece),
+            Shown::AsItComes => {
+                self.end_flow();
+                self.thought.text.push_str(&piece);
+                while let Some(end) = self.thought.text.find('\n') {
+                    let line: String = self.thought.text.drain(..=end).collect();
+                    self.settled
+                        .extend(thought_lines(line.trim_end(), self.width));
+                }
+            }
+        }
+    }
+
+    fn end_thought(&mut self) {
+        let thought = std::mem::take(&mut self.thought);
+        let text = thought.text.trim();
+        if text.is_empty() || self.taste.reasoning == Shown::Off {
+            return;
+        }
+        for line in text.lines() {
+            self.settled.extend(thought_lines(line, self.width));
+        }
+        self.settled.push(Line::default());
+    }
+
+    fn set_tools_apart(&mut self) {
+        if self.after == After::Text {
+            self.settled.push(Line::default());
+        }
+        self.after = After::Tools;
+    }
+
+    fn end_text(&mut self) {
+        self.end_thought();
+        self.end_flow();
+    }
+
+    fn end_flow(&mut self) {
+        let held = self.cleaner.finish();
+        self.settled.extend(self.flow.push(held));
+        self.settled.extend(self.flow.finish());
+    }
+}
+
+/// The line under a reply, when a person wants one.
+pub fn usage_line(usage: &Usage, took: Duration, cost: Option<f64>) -> Line {
+    let mut text = format!(
+        "{} in · {} out",
+        chela_core::grouped(usize::try_from(usage.input).unwrap_or(usize::MAX)),
+        chela_core::grouped(usize::try_from(usage.output).unwrap_or(usize::MAX)),
+    );
+    if usage.cache_read > 0 && usage.input > 0 {
+        text.push_str(&format!(
+            " · {} % cached",
+            usage.cache_read * 100 / usage.input
+        ));
+    }
+    if let Some(cost) = cost {
+        text.push_str(&format!(" · ${cost:.4}"));
+    }
+    text.push_str(&format!(" · {}", seconds(took)));
+    Line::new(text, look::DIM)
+}
+
+fn thought_lines(text: &str, width: usize) -> Vec<Line> {
+    let bar = Line::new("┆ ", look::DIM);
+    Line::new(super::ink::without_tabs(text), look::DIM.italic()).wrap(width, &bar, &bar)
+}
+
+fn page_width(width: usize) -> usize {
+    width.saturating_sub(1).min(WIDEST)
+}
+
+/// One of a few figures, by time.
+pub fn spinner(since: Instant, now: Instant) -> char {
+    const FIGURES: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+    let at = now.saturating_duration_since(since).as_millis() / 100;
+    FIGURES[usize::try_from(at).unwrap_or(0) % FIGURES.len()]
+}
+
+/// `0.3 s`, `12 s`, `3 min 5 s`.
+pub fn seconds(time: Duration) -> String {
+    let whole = time.as_secs();
+    match whole {
+        0..10 => format!("{:.1} s", time.as_secs_f64()),
+        10..60 => format!("{whole} s"),
+        _ => format!("{} min {} s", whole / 60, whole % 60),
+    }
+}

@@ -1,0 +1,239 @@
+//! `chela chat`: the conversation, in a terminal or in a script.
+
+mod found;
+mod given;
+
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+
+use chela_agent::agent::Agents;
+use chela_agent::conversation::{Conversation, ConversationAsk, Inbound, ToolUse};
+use chela_agent::slash::{self, Answer, Parsed, Setting, Talk, Then};
+use chela_core::{AgentId, Host, SessionKey};
+use chela_model::ResolveError;
+use chela_workspace::SeedMode;
+
+use super::{Outcome, Setup, init};
+use crate::chat::{self, Form, History};
+use crate::cli::ChatArgs;
+use crate::fail::{Exit, Fail};
+use crate::screen::Screen;
+
+pub fn run(host: &Host, screen: &mut Screen, args: &ChatArgs) -> Outcome {
+    let setup = Setup::load(host);
+    setup.warn_on_stderr(screen.paint);
+    let way = Way::of(args, screen, host)?;
+    make_workspace(&setup, args, screen)?;
+    // One thread: a chat waits for one person and one model.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Fail::new(format!("cannot start: {error}")))?;
+    let outcome = runtime.block_on(async {
+        let mut talk = open(setup, args)?;
+        let mut notes = Vec::new();
+        if let Err(ResolveError::Nothing) = talk.chain() {
+            match found::offer(&talk, screen, args, &way).await? {
+                found::Offered::Taken => {
+                    talk = open(Setup::load(host), args)?;
+                }
+                found::Offered::Nothing(told) => notes = told,
+            }
+        }
+        hold(&talk, screen, args, way, notes).await
+    });
+    // A thread that still waits for a line of input must not keep the process.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// What kind of conversation it is.
+pub(super) enum Way {
+    Once(String),
+    /// In the terminal, with everything.
+    Room,
+    /// Line by line.
+    Lines,
+}
+
+impl Way {
+    fn of(args: &ChatArgs, screen: &Screen, host: &Host) -> Result<Self, Fail> {
+        let piped = given::piped(args.message.is_some())?;
+        match (&args.message, piped) {
+            (Some(message), None) => Ok(Self::Once(message.clone())),
+            (Some(message), Some(piped)) => Ok(Self::Once(format!("{message}\n\n{piped}"))),
+            (None, Some(piped)) if piped.trim().is_empty() => {
+                Err(Fail::usage("there is no message: standard input is empty")
+                    .hint("chela chat -m MESSAGE"))
+            }
+            (None, Some(piped)) => Ok(Self::Once(piped)),
+            (None, None) if !args.image.is_empty() => Ok(Self::Once(String::new())),
+            (None, None) if args.json => {
+                Err(Fail::usage("--json needs a message").hint("chela chat -m MESSAGE --json"))
+            }
+            (None, None) if screen.is_terminal && host.var("TERM") != Some("dumb") => {
+                Ok(Self::Room)
+            }
+            (None, None) => Ok(Self::Lines),
+        }
+    }
+}
+
+/// The files an agent is made of, on first use.
+fn make_workspace(setup: &Setup, args: &ChatArgs, screen: &Screen) -> Result<(), Fail> {
+    let agent = setup.agent(args.agent.agent.as_deref())?;
+    if setup.workspace_dir(&agent).is_dir() {
+        return Ok(());
+    }
+    if let Err(fail) = init::seed_agent(setup, Some(agent.as_str()), SeedMode::IfNew) {
+        chat::note(screen.paint, &fail.message);
+    }
+    Ok(())
+}
+
+fn open(setup: Setup, args: &ChatArgs) -> Result<Conversation, Fail> {
+    let agent = setup.agent(args.agent.agent.as_deref())?;
+    let agents = Agents::open(&setup.host, Arc::new(setup.loaded));
+    let session = args
+        .session
+        .as_deref()
+        .map(|typed| session_key(&agents, &agent, typed))
+        .transpose()?;
+    let ask = ConversationAsk {
+        // A session key names its agent.
+        agent: (args.agent.agent.is_some() || session.is_none()).then_some(agent),
+        session,
+        model: args.model.clone(),
+        sender: None,
+        channel: None,
+        tools: match args.no_tools {
+            true => ToolUse::None,
+            false => ToolUse::AsConfigured,
+        },
+    };
+    agents.conversation(ask).map_err(|error| {
+        Fail::new(error)
+            .hint("`chela sessions list` shows the conversations, `chela doctor` what is wrong")
+    })
+}
+
+/// A key, the last part of one, or the id of a session.
+fn session_key(agents: &Agents, agent: &AgentId, typed: &str) -> Result<SessionKey, Fail> {
+    if typed.contains(':') {
+        return SessionKey::parse(typed).map_err(Fail::usage);
+    }
+    let known = agents
+        .sessions(agent)
+        .and_then(|sessions| sessions.list(&chela_agent::session::Filter::default()))
+        .unwrap_or_default();
+    if let Some(info) = known
+        .iter()
+        .find(|info| info.session_id.to_string() == typed || info.name() == Some(typed))
+    {
+        return Ok(info.key.clone());
+    }
+    SessionKey::parse(&format!("agent:{agent}:{typed}")).map_err(Fail::usage)
+}
+
+async fn hold(
+    talk: &Conversation,
+    screen: &mut Screen,
+    args: &ChatArgs,
+    way: Way,
+    notes: Vec<String>,
+) -> Outcome {
+    let images = given::images(&args.image)?;
+    let _thinking = ForNow::thinking(talk, args.thinking.as_deref())?;
+    match way {
+        Way::Once(text) => one(talk, screen, args, Inbound { text, images }).await,
+        Way::Lines => chat::lines(talk, screen, &notes).await,
+        Way::Room => {
+            screen.flush()?;
+            let file = talk
+                .agents()
+                .host()
+                .state_dir()
+                .join("state/chat")
+                .join(format!("{}.jsonl", talk.agent()));
+            let opening = chat::Opening {
+                talk,
+                paint: screen.paint,
+                history: History::open(file),
+                notes,
+            };
+            chat::chat(opening).await.map(|()| Exit::Fine)
+        }
+    }
+}
+
+/// One message; commands work here too, so that scripts can use them.
+async fn one(
+    talk: &Conversation,
+    screen: &mut Screen,
+    args: &ChatArgs,
+    message: Inbound,
+) -> Outcome {
+    let form = Form::of(args.json, screen);
+    let answer = match slash::parse(&message.text) {
+        Parsed::Command { command, args } => slash::run(talk, command, &args),
+        Parsed::Directives(directives) => {
+            let told = directives
+                .iter()
+                .map(|directive| slash::apply(talk, directive).text);
+            Answer::text(told.collect::<Vec<_>>().join("\n\n"))
+        }
+        Parsed::Message { .. } | Parsed::Unknown { .. } => {
+            return chat::once(talk, screen, message, form).await;
+        }
+    };
+    let text = match answer.then {
+        Then::Say(text) | Then::Begun(Some(text)) => {
+            let message = Inbound { text, ..message };
+            return chat::once(talk, screen, message, form).await;
+        }
+        Then::Compact(keep) => talk
+            .compact(keep.as_deref())
+            .await
+            .map_err(Fail::new)?
+            .in_words(),
+        _ => answer.text,
+    };
+    match form {
+        Form::Json => screen.json(&serde_json::json!({ "reply": text, "command": true }))?,
+        Form::Plain | Form::Drawn => chat::page(screen, &text)?,
+    }
+    Ok(Exit::Fine)
+}
+
+/// A setting that holds as long as this value lives.
+struct ForNow<'a> {
+    talk: &'a Conversation,
+    before: Option<String>,
+}
+
+impl<'a> ForNow<'a> {
+    fn thinking(talk: &'a Conversation, level: Option<&str>) -> Result<Option<Self>, Fail> {
+        let Some(level) = level else {
+            return Ok(None);
+        };
+        let before = talk.setting(Setting::Thinking);
+        let level = slash::thinking_level(level).ok_or_else(|| {
+            Fail::usage(format!("`{level}` is no level of thinking"))
+                .hint("off, minimal, low, medium, high or xhigh")
+        })?;
+        talk.set(Setting::Thinking, Some(level))
+            .map_err(Fail::new)?;
+        Ok(Some(Self { talk, before }))
+    }
+}
+
+impl Drop for ForNow<'_> {
+    fn drop(&mut self) {
+        let _ = self.talk.set(Setting::Thinking, self.before.as_deref());
+    }
+}
+
+/// Whether a person can be asked.
+pub(super) fn somebody_is_there() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}

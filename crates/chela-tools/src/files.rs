@@ -15,8 +15,8 @@ mod write;
 
 use std::sync::Arc;
 
-use chela_core::Entropy;
 use chela_core::suggest::nearest;
+use chela_core::{Entropy, grouped};
 
 use crate::place::{Access, EntryKind, PlaceError, Places};
 use crate::{Bound, Output, Tool};
@@ -89,6 +89,14 @@ impl Files {
             "." => near.to_owned(),
             folder => format!("{}/{near}", folder.trim_end_matches('/')),
         })
+    }
+}
+
+/// `1 line`, `2,000 lines`.
+fn counted(number: usize, one: &str, many: &str) -> String {
+    match number {
+        1 => format!("1 {one}"),
+        number => format!("{} {many}", grouped(number)),
     }
 }
 

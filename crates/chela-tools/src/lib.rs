@@ -39,3 +39,6 @@ pub use sessions_view::{
 };
 pub use tool::{Call, Progress, Running, Spec, Tool};
 pub use toolbox::{ModelFacts, Toolbox, ToolboxSettings, places};
+
+#[cfg(test)]
+mod testing;

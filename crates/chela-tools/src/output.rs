@@ -51,9 +51,14 @@ impl Output {
         }
     }
 
+    /// Adds details to those that are there already.
     #[must_use]
-    pub fn with_details(self, details: Value) -> Self {
-        Self { details, ..self }
+    pub fn with_details(mut self, details: Value) -> Self {
+        match (&mut self.details, details) {
+            (Value::Object(old), Value::Object(new)) => old.extend(new),
+            (old, new) => *old = new,
+        }
+        self
     }
 
     /// All text of the result.

@@ -285,4 +285,4 @@ fn in_order(tools: &mut Vec<Arc<dyn Tool>>) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

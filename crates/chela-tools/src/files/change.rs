@@ -54,8 +54,10 @@ impl std::fmt::Display for Change {
             (removed, added) if removed == added => {
                 write!(f, "lines {from}-{} changed", from + added - 1)
             }
+            (1, added) => write!(f, "line {from} replaced by {added} lines"),
             (removed, added) => {
-                write!(f, "{removed} lines from line {from} on replaced by {added}")
+                let to = from + removed - 1;
+                write!(f, "lines {from}-{to} replaced by {added}")
             }
         }
     }
@@ -77,7 +79,7 @@ mod tests {
         assert_eq!(said("a\nb\nc\n", "a\nc\n").unwrap(), "line 2 removed");
         assert_eq!(
             said("a\nb\nc\n", "x\ny\n").unwrap(),
-            "3 lines from line 1 on replaced by 2"
+            "lines 1-3 replaced by 2"
         );
         assert_eq!(
             said("a\na\n", "a\na\na\n").unwrap(),

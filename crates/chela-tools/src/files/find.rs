@@ -97,7 +97,7 @@ fn find(files: &Files, arguments: Arguments, job: &Job) -> Output {
                 EntryKind::Folder => "/",
                 _ => "",
             };
-            let name = format!("{}{slash}", visit.relative.display());
+            let name = format!("{}{slash}", visit.shown(&spot));
             found.push((visit.modified, name));
         }
         // All are looked at when the newest are wanted.
@@ -128,8 +128,8 @@ fn find(files: &Files, arguments: Arguments, job: &Job) -> Output {
     if lines.is_empty() {
         let note = note.unwrap_or_default();
         return Output::said(format!(
-            "Nothing in {} matches {}. {note}",
-            spot.shown(),
+            "Nothing in {} matches `{}`. {note}",
+            spot.named(),
             arguments.pattern
         ));
     }

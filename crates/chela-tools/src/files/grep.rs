@@ -4,7 +4,7 @@ use std::io::Read;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use chela_core::{Origin, Trust, grouped};
+use chela_core::{Origin, Trust};
 use chela_guard::{ExternalSource, Labelled};
 use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::find::{Pattern, ignored};
 use super::tree::{Ended, Tree};
-use super::{Files, text};
+use super::{Files, counted, text};
 use crate::blocking::{Blocking, Job};
 use crate::place::{Access, EntryKind, PlaceError, Spot};
 use crate::schema::{Kind, Schema};
@@ -130,8 +130,7 @@ fn grep(files: &Files, arguments: Arguments, job: &Job) -> Output {
                     && wanted
                     && let Some(file) = visit.open()
                 {
-                    let shown = visit.relative.display().to_string();
-                    search.file(file, &joined(&spot, &shown), spot.trust_of(visit.path));
+                    search.file(file, &visit.shown(&spot), spot.trust_of(visit.path));
                 }
                 match search.is_full() {
                     true => ControlFlow::Break(()),
@@ -164,17 +163,17 @@ fn output(
             Some("[Too many files: only part was searched. Give a path or a glob.]".to_owned())
         }
         (_, true) => Some(format!(
-            "[Stopped after {} matches. Narrow the pattern, the path or the glob, or raise limit.]",
-            grouped(search.matches)
+            "[Stopped after {}. Narrow the pattern, the path or the glob, or raise limit.]",
+            counted(search.matches, "match", "matches")
         )),
         _ => None,
     };
     if search.matches == 0 {
         let note = note.unwrap_or_default();
         return Output::said(format!(
-            "No match for {} in {}. {note}",
+            "No match for `{}` in {}. {note}",
             arguments.pattern,
-            spot.shown()
+            spot.named()
         ));
     }
     let trust = search.trust.unwrap_or(Trust::External);
@@ -215,13 +214,6 @@ fn last_line(error: &str) -> &str {
     line.strip_prefix("error: ").unwrap_or(line)
 }
 
-fn joined(spot: &Spot, relative: &str) -> String {
-    match spot.shown() {
-        "." => relative.to_owned(),
-        base => format!("{base}/{relative}"),
-    }
-}
-
 struct Search {
     regex: Regex,
     context: usize,
@@ -246,9 +238,8 @@ impl Search {
         if read.is_err() {
             return;
         }
-        match text::decode(&bytes) {
-            Some(text) => self.text(text.body.as_bytes(), shown, trust),
-            None => {}
+        if let Some(text) = text::decode(&bytes) {
+            self.text(text.body.as_bytes(), shown, trust);
         }
     }
 

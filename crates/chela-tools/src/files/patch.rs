@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::change::Change;
 use super::edit::whole_text;
 use super::text::Shape;
-use super::{Files, MOST_FILE_BYTES};
+use super::{Files, MOST_FILE_BYTES, counted};
 use crate::blocking::{Blocking, Job};
 use crate::place::{Access, EntryKind, PlaceError, Spot};
 use crate::schema::{Kind, Schema};
@@ -192,7 +192,8 @@ fn encoded(spot: &Spot, shape: Shape, body: &str) -> Result<Vec<u8>, Output> {
 }
 
 fn added(spot: Spot, bytes: Vec<u8>, verb: &str) -> Outcome {
-    let said = format!("{verb} {} ({} bytes)", spot.shown(), bytes.len());
+    let size = counted(bytes.len(), "byte", "bytes");
+    let said = format!("{verb} {} ({size})", spot.shown());
     let details = json!({ "path": spot.shown(), "added": true });
     Outcome {
         spot,
@@ -263,3 +264,6 @@ fn undo(files: &Files, outcome: &Outcome) -> Result<(), PlaceError> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,6 +34,14 @@ pub(super) struct Visit<'v> {
 }
 
 impl Visit<'_> {
+    /// The path as the other tools take it.
+    pub(super) fn shown(&self, base: &Spot) -> String {
+        match base.shown() {
+            "." => self.relative.display().to_string(),
+            base => Path::new(base).join(self.relative).display().to_string(),
+        }
+    }
+
     /// The file, when it still is one.
     pub(super) fn open(&self) -> Option<std::fs::File> {
         open_file(self.folder, self.name).ok()

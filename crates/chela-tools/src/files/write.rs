@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use chela_core::grouped;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::change::Change;
 use super::text::{self, Ending, Shape};
-use super::{Files, MOST_FILE_BYTES};
+use super::{Files, MOST_FILE_BYTES, counted};
 use crate::blocking::{Blocking, Job};
 use crate::place::EntryKind;
 use crate::schema::{Kind, Schema};
@@ -83,9 +82,9 @@ fn write(files: &Files, arguments: Arguments, _: &Job) -> Output {
         (_, None) => format!("Replaced {}", spot.shown()),
     };
     said.push_str(&format!(
-        " ({} lines, {} bytes{kept}).",
-        grouped(lines),
-        grouped(bytes.len())
+        " ({}, {}{kept}).",
+        counted(lines, "line", "lines"),
+        counted(bytes.len(), "byte", "bytes")
     ));
     let details = json!({
         "path": spot.shown(),

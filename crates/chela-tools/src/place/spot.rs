@@ -82,6 +82,14 @@ impl Spot {
         &self.shown
     }
 
+    /// As named in a sentence.
+    pub(crate) fn named(&self) -> &str {
+        match self.shown.as_str() {
+            "." => "the workspace",
+            shown => shown,
+        }
+    }
+
     pub fn trust(&self) -> Trust {
         self.trust_of(&self.path)
     }

@@ -134,7 +134,8 @@ impl Map {
         map
     }
 
-    /// The innermost root an absolute path lies in, and what is left of the path.
+    /// The outermost root an absolute path lies in, and what is left of the path: those inside
+    /// it are met on the way.
     fn root_of<'p>(&self, path: &'p Path) -> Option<(&Located, &'p Path)> {
         self.roots
             .iter()
@@ -143,7 +144,7 @@ impl Map {
                 let rest = path.strip_prefix(start).ok()?;
                 Some((start.as_os_str().len(), root, rest))
             })
-            .max_by_key(|(length, ..)| *length)
+            .min_by_key(|(length, ..)| *length)
             .map(|(_, root, rest)| (root, rest))
     }
 }
@@ -184,10 +185,10 @@ impl Walk<'_> {
             (Reach::Everything, _) => (PathBuf::from("/"), path, None),
             (Reach::Granted, Some((root, rest))) => (root.real.clone(), rest, Some(root.index)),
             (Reach::Granted, None) if self.frames.is_empty() => {
-                let roots = self.places.roots().skip(1);
+                let roots = self.map.roots.iter().filter(|root| root.index > 0);
                 return Err(PlaceError::Outside {
                     path: self.given.to_owned(),
-                    roots: roots.map(|root| root.path.display().to_string()).collect(),
+                    roots: roots.map(|root| root.given.display().to_string()).collect(),
                 });
             }
             (Reach::Granted, None) => return Err(self.escapes()),

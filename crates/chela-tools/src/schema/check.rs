@@ -28,9 +28,9 @@ pub fn check(
     arguments: &Map<String, Value>,
 ) -> Result<Map<String, Value>, Complaint> {
     object(parameters, arguments, "").map_err(|(argument, problem)| Complaint {
+        example: example_with(parameters, &argument),
         argument,
         problem,
-        example: example(parameters),
     })
 }
 
@@ -81,7 +81,7 @@ fn unknown(name: &str, properties: Option<&Map<String, Value>>) -> String {
         .flat_map(|all| all.keys().map(String::as_str))
         .collect();
     match (nearest(name, names.iter().copied()), names.is_empty()) {
-        (Some(near), _) => format!("does not exist; did you mean `{near}`?"),
+        (Some(near), _) => format!("does not exist (did you mean `{near}`?)"),
         (None, true) => "does not exist; the tool takes no arguments".to_owned(),
         (None, false) => format!("does not exist; the arguments are {}", names.join(", ")),
     }
@@ -233,6 +233,19 @@ fn shown(value: &Value) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
+}
+
+/// The smallest valid call that shows the argument at fault.
+fn example_with(parameters: &Value, argument: &str) -> Value {
+    let mut call = example(parameters);
+    let name = argument.split(['.', '[']).next().unwrap_or(argument);
+    if let Some(schema) = parameters["properties"].get(name)
+        && call.get(name).is_none()
+        && let Value::Object(call) = &mut call
+    {
+        call.insert(name.to_owned(), example(schema));
+    }
+    call
 }
 
 /// The smallest valid call.

@@ -88,7 +88,23 @@ fn complaints_name_the_argument_and_show_a_good_call() {
         json!({"path": "a", "env": {"A": []}}),
         json!({"path": "a", "score": "x".repeat(100)}),
     ];
-    insta::assert_snapshot!(all.map(complaint).join("\n"), @"");
+    insta::assert_snapshot!(all.map(complaint).join("\n"), @r#"
+    sample: argument `path` is missing: expected text that is not empty. Example of a valid call: {"path":"notes.md"}
+    sample: argument `path` is ""; expected text that is not empty. Example of a valid call: {"path":"notes.md"}
+    sample: argument `path` is ["a"]; expected text that is not empty. Example of a valid call: {"path":"notes.md"}
+    sample: argument `limit` is 0; expected a whole number from 1 to 2000. Example of a valid call: {"path":"notes.md","limit":1}
+    sample: argument `limit` is 2.5; expected a whole number from 1 to 2000. Example of a valid call: {"path":"notes.md","limit":1}
+    sample: argument `limit` is "many"; expected a whole number from 1 to 2000. Example of a valid call: {"path":"notes.md","limit":1}
+    sample: argument `all` is "perhaps"; expected true or false. Example of a valid call: {"path":"notes.md","all":true}
+    sample: argument `mode` is "medium"; expected one of fast, slow. Example of a valid call: {"path":"notes.md","mode":"fast"}
+    sample: argument `names` is {"x":1}; expected a list of texts. Example of a valid call: {"path":"notes.md","names":["…"]}
+    sample: argument `edits[1].new` does not exist; the arguments are old. Example of a valid call: {"path":"notes.md","edits":[{"old":"…"}]}
+    sample: argument `edits[0].old` is missing: expected text. Example of a valid call: {"path":"notes.md","edits":[{"old":"…"}]}
+    sample: argument `limt` does not exist (did you mean `limit`?). Example of a valid call: {"path":"notes.md"}
+    sample: argument `zebra` does not exist; the arguments are path, limit, score, all, mode, names, edits, env. Example of a valid call: {"path":"notes.md"}
+    sample: argument `env.A` is []; expected text. Example of a valid call: {"path":"notes.md","env":{}}
+    sample: argument `score` is "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…; expected a number. Example of a valid call: {"path":"notes.md","score":1}
+    "#);
 }
 
 #[test]

@@ -73,6 +73,7 @@ fn list(sessions: &Sessions, arguments: ListArguments, job: &Job) -> Output {
     let limit = arguments.limit.unwrap_or(USUAL_LIMIT);
     let mut text = match rows.len() {
         0 => "No sessions.".to_owned(),
+        1 => "1 session:".to_owned(),
         all if all > limit => format!("{limit} of {all} sessions, newest first:"),
         all => format!("{all} sessions, newest first:"),
     };
@@ -93,7 +94,11 @@ fn line(row: &SessionRow, sessions: &Sessions, now: u64) -> String {
         parts.push("this session".to_owned());
     }
     if let Some(label) = &row.label {
-        let plain: String = label.chars().filter(|c| !c.is_control()).take(80).collect();
+        let plain: String = label
+            .chars()
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .take(80)
+            .collect();
         parts.push(format!("“{plain}”"));
     }
     parts.extend(row.model.clone());

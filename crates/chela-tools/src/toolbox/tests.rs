@@ -1,1 +1,354 @@
+use std::path::PathBuf;
+use std::sync::Arc;
 
+use chela_config::load_text;
+use chela_core::{AgentId, Audience, Host, SessionKey, Trust};
+use chela_memory::source::Places as MemoryPlaces;
+use serde_json::{Map, Value, json};
+use tempfile::TempDir;
+
+use crate::testing::{run, run_in};
+use crate::{
+    Call, Effect, ImageInput, MemoryAccess, ModelFacts, NoSessions, Output, Piece, Policy, Running,
+    Sandboxed, Spec, Success, Tool, Toolbox, ToolboxSettings,
+};
+
+/// A home with a workspace, and a toolbox over it.
+pub(crate) struct Bench {
+    pub(crate) home: TempDir,
+    pub(crate) toolbox: Toolbox,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        Self::with("{}", ImageInput::Yes)
+    }
+
+    pub(crate) fn with(config: &str, images: ImageInput) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let host = Host::fixed(home.path());
+        let workspace = home.path().join(".chela/workspace");
+        std::fs::create_dir_all(&workspace).unwrap();
+        let loaded = load_text(&host, config);
+        let view = loaded.agent(&AgentId::main()).unwrap();
+        let session = SessionKey::main(&AgentId::main());
+        let toolbox = Toolbox::build(ToolboxSettings {
+            host: &host,
+            loaded: &loaded,
+            view: &view,
+            workspace: workspace.clone(),
+            session: &session,
+            model: ModelFacts {
+                provider: Some("local".to_owned()),
+                model: Some("small".to_owned()),
+                window: Some(32_768),
+                images,
+            },
+            sender: None,
+            sandboxed: Sandboxed::No,
+            roots: Vec::new(),
+            trust_of: Some(Arc::new(|path| match path.ends_with("SOUL.md") {
+                true => Trust::Owner,
+                false => Trust::Agent,
+            })),
+            spool: Some(home.path().join(".chela/spool/s1")),
+            sessions: Arc::new(NoSessions),
+            memory: Some(MemoryAccess {
+                index_file: chela_memory::index_file(&host, &AgentId::main()),
+                places: MemoryPlaces {
+                    workspace,
+                    sessions: None,
+                },
+                settings: chela_memory::MemorySettings::of(&view),
+                embedder: None,
+                audience: Audience::Private,
+                host: host.clone(),
+            }),
+            others: vec![
+                Arc::new(Shout::new("zz_shout")),
+                Arc::new(Shout::new("exec")),
+            ],
+        });
+        Self { home, toolbox }
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.home.path().join(".chela/workspace").join(path)
+    }
+
+    pub(crate) fn put(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    pub(crate) fn bytes(&self, path: &str) -> Vec<u8> {
+        std::fs::read(self.path(path)).unwrap()
+    }
+
+    pub(crate) fn text(&self, path: &str) -> String {
+        String::from_utf8(self.bytes(path)).unwrap()
+    }
+
+    pub(crate) fn run(&self, tool: &str, arguments: Value) -> Output {
+        run_in(&self.toolbox, tool, arguments)
+    }
+
+    /// What a call that works says, with the home folder left out.
+    pub(crate) fn said(&self, tool: &str, arguments: Value) -> String {
+        let output = self.run(tool, arguments);
+        assert_eq!(output.success, Success::Done, "{}", output.text());
+        self.plain(&output)
+    }
+
+    /// What a call that fails says.
+    pub(crate) fn refused(&self, tool: &str, arguments: Value) -> String {
+        let output = self.run(tool, arguments);
+        assert_eq!(output.success, Success::Failed, "{}", output.text());
+        self.plain(&output)
+    }
+
+    fn plain(&self, output: &Output) -> String {
+        let home = self.home.path().display().to_string();
+        output.text().replace(&home, "HOME")
+    }
+}
+
+/// A tool from elsewhere.
+struct Shout(Spec);
+
+impl Shout {
+    fn new(name: &'static str) -> Self {
+        Self(Spec {
+            name,
+            description: "Says a lot.".to_owned(),
+            parameters: json!({"type": "object", "properties": {"times": {"type": "integer"}}}),
+            effect: Effect::Read,
+            sinks: &[],
+        })
+    }
+}
+
+impl Tool for Shout {
+    fn spec(&self) -> &Spec {
+        &self.0
+    }
+
+    fn run<'a>(&'a self, call: Call<'a>) -> Running<'a> {
+        let times = call.arguments.get("times").and_then(Value::as_u64);
+        let text = "AH ".repeat(times.unwrap_or(1) as usize);
+        Box::pin(async move { Output::said(text) })
+    }
+}
+
+#[test]
+fn the_order_is_fixed() {
+    let bench = Bench::new();
+    let names: Vec<&str> = bench.toolbox.specs().map(|spec| spec.name).collect();
+    assert_eq!(
+        names.join(" "),
+        "read write edit apply_patch grep find ls exec agents_list sessions_list sessions_history session_status memory_search memory_get image update_plan zz_shout"
+    );
+}
+
+#[test]
+fn what_the_model_is_told() {
+    let bench = Bench::new();
+    let specs: Vec<Value> = bench
+        .toolbox
+        .specs()
+        .filter(|spec| !spec.description.starts_with("Says"))
+        .map(|spec| {
+            json!({
+                "name": spec.name,
+                "description": spec.description,
+                "parameters": spec.parameters,
+                "effect": spec.effect,
+                "sinks": spec.sinks,
+            })
+        })
+        .collect();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&specs).unwrap());
+}
+
+/// The schema and the type behind it say the same: every argument of one is one of the other,
+/// and what is required here is required there.
+#[test]
+fn schemas_and_types_agree() {
+    let bench = Bench::new();
+    let unusable = |tool: &dyn Tool, arguments: &Map<String, Value>| {
+        let output = run(tool, arguments);
+        let text = output.text();
+        text.strip_prefix("The arguments cannot be used: ")
+            .map(str::to_owned)
+    };
+    let own = bench.toolbox.tools.iter();
+    for tool in own.filter(|tool| !tool.spec().description.starts_with("Says")) {
+        let tool = tool.as_ref();
+        let parameters = &tool.spec().parameters;
+        let name = tool.spec().name;
+        let properties = parameters["properties"].as_object().unwrap();
+        let required: Vec<&str> = parameters["required"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        let full: Map<String, Value> = properties
+            .iter()
+            .map(|(key, schema)| (key.clone(), sample(schema)))
+            .collect();
+        assert_eq!(unusable(tool, &full), None, "{name} with everything");
+        for key in properties.keys() {
+            let mut less = full.clone();
+            less.remove(key);
+            let complaint = unusable(tool, &less);
+            let wanted = required.contains(&key.as_str());
+            assert_eq!(complaint.is_some(), wanted, "{name} without {key}");
+        }
+        let stranger = Map::from_iter([("zebra".to_owned(), json!(1))]);
+        let complaint = unusable(tool, &stranger).unwrap();
+        let known: Vec<&str> = complaint.split('`').skip(3).step_by(2).collect();
+        let told: Vec<&str> = properties.keys().map(String::as_str).collect();
+        let sorted = |mut names: Vec<&str>| {
+            names.sort_unstable();
+            names.join(" ")
+        };
+        assert_eq!(sorted(known), sorted(told), "{name}: {complaint}");
+    }
+}
+
+/// A value the schema allows.
+fn sample(schema: &Value) -> Value {
+    if let Some(first) = schema["examples"].get(0).or(schema["enum"].get(0)) {
+        return first.clone();
+    }
+    match schema["type"].as_str() {
+        Some("integer") => schema["minimum"].clone(),
+        Some("number") => json!(0.5),
+        Some("boolean") => json!(true),
+        Some("array") => json!([sample(&schema["items"])]),
+        Some("object") => {
+            let properties = schema["properties"].as_object().unwrap();
+            let pairs = properties
+                .iter()
+                .map(|(key, inner)| (key.clone(), sample(inner)));
+            Value::Object(pairs.collect())
+        }
+        _ => json!("x"),
+    }
+}
+
+#[test]
+fn unknown_tools_and_bad_arguments_are_explained() {
+    let bench = Bench::with("{tools: {deny: ['write']}}", ImageInput::No);
+    insta::assert_snapshot!(
+        [
+            bench.refused("reed", json!({})),
+            bench.refused("make_coffee", json!({})),
+            bench.refused("write", json!({"path": "x", "content": ""})),
+            bench.refused("read", json!({})),
+            bench.refused("read", json!({"file_path": "x"})),
+            bench.refused("grep", json!({"pattern": "x", "limit": 0})),
+            bench.refused("update_plan", json!({"plan": [{"step": "a", "status": "done"}]})),
+        ]
+        .join("\n"),
+        @r#"
+    There is no tool `reed`. Did you mean `read`?
+    There is no tool `make_coffee`. The tools are: read, edit, apply_patch, grep, find, ls, exec, agents_list, sessions_list, sessions_history, session_status, memory_search, memory_get, image, update_plan, zz_shout.
+    write is not available here: tools.deny. Do not try it again.
+    read: argument `path` is missing: expected text that is not empty. Example of a valid call: {"path":"notes.md"}
+    read: argument `file_path` does not exist; the arguments are path, offset, limit, column, lineNumbers. Example of a valid call: {"path":"notes.md"}
+    grep: argument `limit` is 0; expected a whole number from 1 to 2000. Example of a valid call: {"pattern":"fn main","limit":1}
+    update_plan: argument `plan[0].status` is "done"; expected one of pending, in_progress, completed. Example of a valid call: {"plan":[{"step":"Read the config","status":"pending"}]}
+    "#
+    );
+}
+
+#[test]
+fn a_session_keeps_the_tools_it_began_with() {
+    let bench = Bench::new();
+    let began = ["read".to_owned(), "ls".to_owned(), "gone".to_owned()];
+    let toolbox = bench.toolbox.restrict(&began);
+    let names: Vec<&str> = toolbox.specs().map(|spec| spec.name).collect();
+    assert_eq!(names, ["read", "ls"]);
+    assert!(toolbox.get("write").is_none());
+}
+
+#[test]
+fn a_turn_may_be_narrower_than_its_session() {
+    let bench = Bench::new();
+    bench.put("a.md", "hello");
+    let host = Host::fixed("/home/me");
+    let loaded = load_text(&host, "{tools: {toolsBySender: {'*': {allow: ['ls']}}}}");
+    let view = loaded.agent(&AgentId::main()).unwrap();
+    let turn = bench.toolbox.for_turn(Policy::of(&crate::PolicyAsk {
+        loaded: &loaded,
+        view: &view,
+        session: &SessionKey::main(&AgentId::main()),
+        provider: None,
+        model: None,
+        sender: None,
+        sandboxed: Sandboxed::No,
+    }));
+    assert_eq!(turn.specs().count(), bench.toolbox.specs().count());
+    let refused = run_in(&turn, "read", json!({"path": "a.md"}));
+    insta::assert_snapshot!(refused.text(), @r#"read may not be used for this message: tools.toolsBySender.*.allow does not name it. Answer without it."#);
+    assert_eq!(run_in(&turn, "ls", json!({})).success, Success::Done);
+    assert_eq!(bench.said("read", json!({"path": "a.md"})), "hello");
+}
+
+#[test]
+fn no_result_is_longer_than_the_bound() {
+    let bench = Bench::new();
+    assert_eq!(bench.said("zz_shout", json!({"times": 2})), "AH AH ");
+    let refused = bench.refused("zz_shout", json!({"times": 100_000}));
+    insta::assert_snapshot!(refused, @r#"zz_shout gave 300000 characters, more than the 32000 that fit. Ask for less at once."#);
+}
+
+#[test]
+fn what_is_kept_out_says_why() {
+    let bench = Bench::with("{tools: {profile: 'minimal'}}", ImageInput::No);
+    let names: Vec<&str> = bench.toolbox.specs().map(|spec| spec.name).collect();
+    assert_eq!(names, ["session_status"]);
+    let (name, why) = &bench.toolbox.left_out()[0];
+    assert_eq!(
+        (name.as_str(), why.as_str()),
+        ("read", "tools.profile: minimal does not name it")
+    );
+    assert!(!bench.toolbox.explain("exec").is_in());
+}
+
+#[test]
+fn labels_follow_the_file() {
+    let bench = Bench::with("{tools: {fs: {workspaceOnly: false}}}", ImageInput::No);
+    bench.put("SOUL.md", "soul");
+    bench.put("notes.md", "notes");
+    std::fs::write(bench.home.path().join("mail.txt"), "hello").unwrap();
+    let label = |path: &str| match &bench.run("read", json!({"path": path})).content[0] {
+        Piece::Text(text) => (text.trust(), text.text().to_owned()),
+        Piece::Image { .. } => panic!("text"),
+    };
+    assert_eq!(label("SOUL.md"), (Trust::Owner, "soul".to_owned()));
+    assert_eq!(label("notes.md"), (Trust::Agent, "notes".to_owned()));
+    let (trust, text) = label("~/mail.txt");
+    assert_eq!(trust, Trust::External);
+    assert!(
+        text.contains("EXTERNAL_UNTRUSTED_CONTENT") && text.contains("hello"),
+        "{text}"
+    );
+    // A file of the state folder stays closed even so.
+    std::fs::write(bench.home.path().join(".chela/chela.json"), "{}").unwrap();
+    for (tool, arguments) in [
+        ("read", json!({"path": "~/.chela/chela.json"})),
+        (
+            "write",
+            json!({"path": "~/.chela/trust.json", "content": "{}"}),
+        ),
+        ("ls", json!({"path": "~/.chela"})),
+        ("find", json!({"path": "~/.chela", "pattern": "*"})),
+    ] {
+        let refused = bench.refused(tool, arguments);
+        assert!(refused.contains("belongs to Chela itself"), "{refused}");
+    }
+}

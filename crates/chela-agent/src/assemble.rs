@@ -3,15 +3,17 @@
 //! The one place where the domain crates meet. Live turns, previews and reports all come through
 //! here, so what a report says is what a model reads.
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use chela_config::Loaded;
+use chela_core::cut::Limit;
 use chela_core::{AgentId, Audience, Host, SessionForm, SessionKey};
 use chela_prompt::{
     Completeness, ContextFile, OwnerDisplay, Owners, Prompt, PromptInput, PromptMode, RenderError,
-    RuntimeFacts, SkillsListing, TruncationNotice,
+    RuntimeFacts, SkillsListing, Tool, TruncationNotice,
 };
 use chela_skills::AgentSkills;
 use chela_workspace::{
@@ -23,6 +25,7 @@ use crate::knobs::{Knobs, OwnerView};
 use crate::report::{Limits, SandboxState};
 use crate::secret::{SecretError, installation_secret};
 use crate::skills::{listing_of, skills_of};
+use crate::toolset;
 
 /// Which prompt is wanted. What is left open follows from the agent and the session.
 #[derive(Debug, Clone, Default)]
@@ -32,6 +35,20 @@ pub struct Ask {
     pub mode: Option<PromptMode>,
     pub channel: Option<String>,
     pub machine: Machine,
+    /// `provider/model` that will read it, where it is not the configured one.
+    pub model: Option<String>,
+    pub size: Size,
+    /// The tools of a session that is under way. `None`: those the agent would get now.
+    pub tools: Option<Vec<Tool>>,
+}
+
+/// How much of the prompt a model can bear.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Size {
+    #[default]
+    Full,
+    /// Under a thousand tokens: the minimal sections, a few tools, the beginning of the files.
+    Short,
 }
 
 /// Whether the prompt speaks of this machine.
@@ -85,18 +102,18 @@ pub fn assemble(host: &Host, loaded: &Loaded, ask: &Ask) -> Result<Assembled, As
     Assembler::new(host, loaded).assemble(ask)
 }
 
-/// Assembles prompts for the agents of one config.
-pub struct Assembler<'a> {
-    host: &'a Host,
-    loaded: &'a Loaded,
+/// Assembles prompts for the agents of one config, which it borrows or owns.
+pub struct Assembler<H, L> {
+    host: H,
+    loaded: L,
     /// Workspaces seen so far, with the files they have read, and the knobs of their agents.
     known: Mutex<Vec<(AgentId, Known)>>,
 }
 
-impl std::fmt::Debug for Assembler<'_> {
+impl<H, L: Borrow<Loaded>> std::fmt::Debug for Assembler<H, L> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Assembler")
-            .field("source", &self.loaded.source)
+            .field("source", &self.loaded.borrow().source)
             .finish_non_exhaustive()
     }
 }
@@ -110,10 +127,14 @@ struct Known {
     /// A snapshot, as a session keeps one: the listing must not move under the cache.
     skills: Arc<AgentSkills>,
     skills_listing: Option<SkillsListing>,
+    tools: Arc<Mutex<Vec<Offered>>>,
 }
 
-impl<'a> Assembler<'a> {
-    pub fn new(host: &'a Host, loaded: &'a Loaded) -> Self {
+/// The tools of a session under a model, by their names.
+type Offered = ((String, Option<String>), Vec<Tool>);
+
+impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
+    pub fn new(host: H, loaded: L) -> Self {
         Self {
             host,
             loaded,
@@ -121,16 +142,44 @@ impl<'a> Assembler<'a> {
         }
     }
 
+    fn host(&self) -> &Host {
+        self.host.borrow()
+    }
+
+    fn loaded(&self) -> &Loaded {
+        self.loaded.borrow()
+    }
+
+    /// Looks at an agent's folders and skills anew the next time: a session begins.
+    pub fn refresh(&self, agent: &AgentId) {
+        self.known
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .retain(|(id, _)| id != agent);
+    }
+
+    /// The skills of an agent, as its prompts list them.
+    pub fn skills(&self, agent: &AgentId) -> Result<Arc<AgentSkills>, AssembleError> {
+        Ok(self.known(agent)?.skills)
+    }
+
+    pub fn knobs(&self, agent: &AgentId) -> Result<Arc<Knobs>, AssembleError> {
+        Ok(self.known(agent)?.knobs)
+    }
+
     pub fn assemble(&self, ask: &Ask) -> Result<Assembled, AssembleError> {
-        let (agent, session) = self.who(ask)?;
+        let (agent, session) = self.who_of(ask.agent.as_ref(), ask.session.as_ref())?;
         let known = self.known(&agent)?;
         let knobs = &*known.knobs;
-        let mode = ask.mode.unwrap_or_else(|| mode_of(&session));
+        let mode = ask.mode.unwrap_or_else(|| match ask.size {
+            Size::Full => mode_of(&session),
+            Size::Short => PromptMode::Minimal,
+        });
         let channel = ask
             .channel
             .clone()
             .or_else(|| session.channel().map(str::to_owned));
-        let context = self.context(&agent, &session, &known);
+        let context = self.context(&agent, &session, &known, ask.size);
         let facts = Facts {
             ask,
             session: &session,
@@ -163,20 +212,17 @@ impl<'a> Assembler<'a> {
     }
 
     /// Whose prompt it is, and for which conversation.
-    fn who(&self, ask: &Ask) -> Result<(AgentId, SessionKey), AssembleError> {
-        let owner = ask
-            .session
-            .as_ref()
-            .and_then(|session| session.agent.as_deref());
-        let default = self.loaded.default_agent();
-        let agent = match (&ask.agent, owner) {
+    pub(crate) fn who_of(
+        &self,
+        agent: Option<&AgentId>,
+        session: Option<&SessionKey>,
+    ) -> Result<(AgentId, SessionKey), AssembleError> {
+        let owner = session.and_then(|session| session.agent.as_deref());
+        let default = self.loaded().default_agent();
+        let agent = match (agent, owner) {
             (Some(agent), Some(owner)) if agent.as_str() != owner => {
                 return Err(AssembleError::OtherAgent {
-                    session: ask
-                        .session
-                        .as_ref()
-                        .map(ToString::to_string)
-                        .unwrap_or_default(),
+                    session: session.map(ToString::to_string).unwrap_or_default(),
                     owner: owner.to_owned(),
                     agent: agent.clone(),
                 });
@@ -186,16 +232,13 @@ impl<'a> Assembler<'a> {
             (None, None) => default.as_str(),
         };
         let agent = AgentId::parse(agent).map_err(|_| self.no_agent(agent))?;
-        let session = ask
-            .session
-            .clone()
-            .unwrap_or_else(|| SessionKey::main(&agent));
+        let session = session.cloned().unwrap_or_else(|| SessionKey::main(&agent));
         Ok((agent, session))
     }
 
     fn no_agent(&self, agent: &str) -> AssembleError {
         let known = self
-            .loaded
+            .loaded()
             .agents()
             .iter()
             .map(|id| format!("`{id}`"))
@@ -215,31 +258,38 @@ impl<'a> Assembler<'a> {
             return Ok(known.clone());
         }
         let view = self
-            .loaded
+            .loaded()
             .agent(agent)
             .ok_or_else(|| self.no_agent(agent.as_str()))?;
-        let knobs = Knobs::of(self.loaded, &view);
+        let knobs = Knobs::of(self.loaded(), &view);
         // A workspace that is not there yet is no error: its files are reported as missing.
-        let workspace = Workspace::open(self.host, &knobs.workspace)
+        let workspace = Workspace::open(self.host(), &knobs.workspace)
             .ok()
             .map(Arc::new);
         let repo_root = knobs
             .repo_root
             .clone()
             .or_else(|| repository_above(&knobs.workspace));
-        let skills = skills_of(self.host, self.loaded, &view);
+        let skills = skills_of(self.host(), self.loaded(), &view);
         let known = Known {
             knobs: Arc::new(knobs),
             workspace,
             repo_root,
             skills_listing: listing_of(&skills),
             skills: Arc::new(skills),
+            tools: Arc::default(),
         };
         all.push((agent.clone(), known.clone()));
         Ok(known)
     }
 
-    fn context(&self, agent: &AgentId, session: &SessionKey, known: &Known) -> LoadedContext {
+    fn context(
+        &self,
+        agent: &AgentId,
+        session: &SessionKey,
+        known: &Known,
+        size: Size,
+    ) -> LoadedContext {
         let Some(workspace) = &known.workspace else {
             return LoadedContext {
                 files: Vec::new(),
@@ -247,13 +297,21 @@ impl<'a> Assembler<'a> {
                 notice: None,
             };
         };
+        let short;
+        let settings = match size {
+            Size::Full => &known.knobs.bootstrap,
+            Size::Short => {
+                short = short_bootstrap(&known.knobs.bootstrap);
+                &short
+            }
+        };
         workspace.load(&LoadRequest {
             agent,
             session: scope_of(session, &known.knobs),
             audience: session.audience(),
             turn: Turn::Full,
-            age: Condition::of(self.host, workspace.dir()).age(),
-            settings: &known.knobs.bootstrap,
+            age: Condition::of(self.host(), workspace.dir()).age(),
+            settings,
             execution: None,
             extensions: &[],
             notices_seen: &BTreeSet::new(),
@@ -266,17 +324,24 @@ impl<'a> Assembler<'a> {
         context: &LoadedContext,
     ) -> Result<PromptInput, AssembleError> {
         let knobs = &*facts.known.knobs;
-        let model = knobs.model.clone();
+        let model = facts.ask.model.clone().or_else(|| knobs.model.clone());
         Ok(PromptInput {
+            tools: match &facts.ask.tools {
+                Some(tools) => tools.clone(),
+                None => self.tools(facts),
+            },
             mode: facts.mode,
             session: facts.session.audience(),
             delegation: knobs.delegation(facts.session),
             contribution: model.as_deref().and_then(|model| knobs.contribution(model)),
             memory: knobs.memory,
-            skills: facts.known.skills_listing.clone(),
+            skills: match facts.ask.size {
+                Size::Full => facts.known.skills_listing.clone(),
+                Size::Short => None,
+            },
             model_aliases: knobs.model_aliases.clone(),
             time_zone: knobs.time_zone.clone().or_else(|| match facts.ask.machine {
-                Machine::This => self.host.facts.time_zone.clone(),
+                Machine::This => self.host().facts.time_zone.clone(),
                 Machine::Anywhere => None,
             }),
             owners: self.owners(knobs, facts.session)?,
@@ -301,6 +366,36 @@ impl<'a> Assembler<'a> {
         })
     }
 
+    /// The tools the agent would get if a session began now.
+    fn tools(&self, facts: &Facts<'_>) -> Vec<Tool> {
+        let mut offered = facts
+            .known
+            .tools
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let key = (facts.session.to_string(), facts.ask.model.clone());
+        if let Some((_, tools)) = offered.iter().find(|(known, _)| *known == key) {
+            return tools.clone();
+        }
+        let tools = self
+            .loaded()
+            .agent(&facts.known.knobs.agent)
+            .map(|view| {
+                toolset::preview(&toolset::PreviewAsk {
+                    host: self.host(),
+                    loaded: self.loaded(),
+                    view: &view,
+                    session: facts.session,
+                    model: facts.ask.model.as_deref(),
+                    size: facts.ask.size,
+                    skills: &facts.known.skills,
+                })
+            })
+            .unwrap_or_default();
+        offered.push((key, tools.clone()));
+        tools
+    }
+
     /// Raw ids are for the owner's eyes: where others read along, they are hashed all the same.
     fn owners(&self, knobs: &Knobs, session: &SessionKey) -> Result<Owners, AssembleError> {
         let secret = match &knobs.owner_view {
@@ -313,7 +408,7 @@ impl<'a> Assembler<'a> {
                 });
             }
             OwnerView::Hashed(Some(secret)) => secret.clone(),
-            OwnerView::Raw | OwnerView::Hashed(None) => installation_secret(self.host)?,
+            OwnerView::Raw | OwnerView::Hashed(None) => installation_secret(self.host())?,
         };
         Ok(Owners {
             ids: knobs.owners.clone(),
@@ -325,13 +420,13 @@ impl<'a> Assembler<'a> {
         let knobs = &*facts.known.knobs;
         let general = RuntimeFacts {
             agent: Some(knobs.agent.to_string()),
-            model: knobs.model.clone(),
+            model: facts.ask.model.clone().or_else(|| knobs.model.clone()),
             default_model: knobs.default_model.clone(),
             capabilities: knobs.capabilities(facts.channel.as_deref()),
             channel: facts.channel.clone(),
             ..RuntimeFacts::default()
         };
-        let machine = &self.host.facts;
+        let machine = &self.host().facts;
         match facts.ask.machine {
             Machine::Anywhere => general,
             Machine::This => RuntimeFacts {
@@ -357,6 +452,18 @@ struct Facts<'a> {
     mode: PromptMode,
     channel: Option<String>,
     known: &'a Known,
+}
+
+/// What a small model reads of the workspace files.
+fn short_bootstrap(settings: &BootstrapSettings) -> BootstrapSettings {
+    /// Of one file and of all, in tokens.
+    const PER_FILE: usize = 150;
+    const TOTAL: usize = 350;
+    BootstrapSettings {
+        per_file: Limit::Tokens(PER_FILE),
+        total: Limit::Tokens(TOTAL),
+        ..settings.clone()
+    }
 }
 
 /// Sub-agents and isolated cron runs get the minimal prompt.

@@ -9,7 +9,7 @@ mod plan;
 mod quality;
 
 pub use digest::digest;
-pub use plan::{KeepRecent, cut_point, tokens_of};
+pub use plan::{KeepRecent, cut_point, sections_named, tokens_of};
 pub use quality::{HEADINGS, Shortfall, shortfalls};
 
 /// What a model is asked for.

@@ -4,17 +4,21 @@
 //! files and runtime facts become the prompt, and every question about that prompt - what is in
 //! it, what it costs, why, what changed - is answered from the same spans.
 
+pub mod agent;
 pub mod assemble;
 pub mod compact;
+pub mod conversation;
 pub mod diff;
 pub mod knobs;
 pub mod lint;
 pub mod reply;
+mod local;
 pub mod report;
 pub mod saved;
 mod secret;
 pub mod session;
 pub mod skills;
 pub mod slash;
+mod toolset;
 pub mod turn;
 pub mod why;

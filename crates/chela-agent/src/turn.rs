@@ -1,9 +1,353 @@
 //! One turn: a message goes in, the model is called, tools run, an answer comes out.
+//!
+//! The order is always the same: what is accepted is on disk before the model hears of it, a call
+//! is marked before it takes effect, a result is on disk before the model hears of it. The
+//! request of each step is made from what is on disk, so what a later process would send is what
+//! was sent. Nothing but append: an old message is never edited.
 
+mod act;
 mod event;
+mod inbound;
 mod limits;
+mod request;
 mod tail;
+
+use std::time::SystemTime;
+
+use chela_model::{
+    Chain, Event, Failure, Message, ModelError, Part, Response, Stage, StopReason, Usage,
+};
+use tokio::time::sleep;
+
+use crate::agent::OpenError;
+use crate::conversation::{Conversation, Inbound, Prefix};
+use crate::reply::{Gate, GateSettings, Shown};
+use crate::session::{Body, Meta, Session, SessionError};
+use limits::Spent;
 
 pub use event::{
     ContextMeter, Delivery, Ended, Reply, ReplyTo, Silence, Surface, TurnEvent, TurnOutcome,
 };
+pub(crate) use request::thinking_named;
+pub use tail::{Block, BlockKind, Sent};
+
+/// Why a turn came to nothing. The message that began it is kept.
+#[derive(Debug, thiserror::Error)]
+pub enum TurnError {
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    #[error(transparent)]
+    Model(#[from] ModelError),
+}
+
+/// Runs one turn to its end.
+pub(crate) async fn run(
+    talk: &Conversation,
+    message: Inbound,
+    surface: &dyn Surface,
+) -> Result<TurnOutcome, TurnError> {
+    let mut turn = Turn::accept(talk, message, surface)?;
+    loop {
+        if let Some(limit) = turn.spent.exhausted(turn.now()) {
+            return turn.end(Ended::Limit(limit));
+        }
+        turn.steered()?;
+        match turn.step().await {
+            Ok(Step::Again) => {}
+            Ok(Step::End(ended)) => return turn.end(ended),
+            Err(TurnError::Model(error)) if error.failure == Failure::ContextOverflow => {
+                turn.make_room(error).await?;
+            }
+            Err(error) => return Err(turn.fail(error)),
+        }
+    }
+}
+
+/// A turn under way.
+struct Turn<'a> {
+    talk: &'a Conversation,
+    surface: &'a dyn Surface,
+    session: Session,
+    chain: Chain,
+    prefix: std::sync::Arc<Prefix>,
+    /// The volatile zone, where it stands at the end of the system prompt.
+    system_tail: String,
+    spent: Spent,
+    usage: Usage,
+    meter: ContextMeter,
+    reply: Reply,
+    /// What the model is to be told about its repetitions.
+    warned: Vec<String>,
+    /// A request that is too long is shortened once.
+    made_room: bool,
+}
+
+/// How a step ended.
+enum Step {
+    /// Tools have run: the model is to see what came of it.
+    Again,
+    End(Ended),
+}
+
+/// What came of a model call.
+enum Heard {
+    Answer(Response),
+    /// The person or the clock ended it.
+    Interrupted(Ended),
+}
+
+impl<'a> Turn<'a> {
+    fn now(&self) -> SystemTime {
+        self.talk.agents.host.clock.now()
+    }
+
+    /// One model call, and the tools it asks for.
+    async fn step(&mut self) -> Result<Step, TurnError> {
+        let request = self.request()?;
+        let target = self.chain.current();
+        self.surface.event(TurnEvent::Calling {
+            model: target.reference().to_owned(),
+            step: self.spent.steps + 1,
+        });
+        let mut gate = Gate::new(self.gate_settings());
+        let mut partial = Partial::default();
+        let heard = self.call(&request, &mut gate, &mut partial).await?;
+        let response = match heard {
+            Heard::Answer(response) => response,
+            Heard::Interrupted(ended) => {
+                self.keep_partial(partial)?;
+                self.reply = self.close(gate);
+                return Ok(Step::End(ended));
+            }
+        };
+        self.spent.steps += 1;
+        self.account(&request, &response)?;
+        let calls = self.keep(&response)?;
+        self.reply = self.close(gate);
+        if calls.is_empty() {
+            if response.stop == StopReason::Length {
+                let notice = "The answer was cut off: it reached the model's output limit.";
+                self.surface.event(TurnEvent::Notice(notice.to_owned()));
+            }
+            // Somebody spoke while the model did: it should hear that before it ends.
+            return Ok(match self.steered()? {
+                true => Step::Again,
+                false => Step::End(Ended::Done),
+            });
+        }
+        self.act(&calls).await
+    }
+
+    /// Calls the model, showing what it says while it says it.
+    async fn call(
+        &mut self,
+        request: &chela_model::Request,
+        gate: &mut Gate,
+        partial: &mut Partial,
+    ) -> Result<Heard, TurnError> {
+        let stage = match self.spent.steps {
+            0 => Stage::Fresh,
+            _ => Stage::Underway,
+        };
+        let surface = self.surface;
+        let settings = self.gate_settings();
+        let mut sink = |event: Event| match event {
+            Event::Text(text) => {
+                partial.text.push_str(&text);
+                gate.push(&text)
+                    .into_iter()
+                    .for_each(|shown| show(surface, shown));
+            }
+            Event::Reasoning(text) => {
+                partial.reasoning.push_str(&text);
+                gate.push_reasoning(&text)
+                    .into_iter()
+                    .for_each(|shown| show(surface, shown));
+            }
+            Event::ToolCall { .. } => {}
+            Event::Restarted { why } => {
+                *gate = Gate::new(settings);
+                *partial = Partial::default();
+                surface.event(TurnEvent::Restarted { why });
+            }
+            Event::Waiting { why, wait } => {
+                let seconds = wait.as_secs().max(1);
+                surface.event(TurnEvent::Notice(format!(
+                    "{why} Trying again in {seconds} s."
+                )));
+            }
+        };
+        let time_left = self.spent.time_left(self.now());
+        let answer = self
+            .chain
+            .answer(&self.talk.agents.http, request, stage, &mut sink);
+        tokio::select! {
+            biased;
+            () = self.talk.until_stopped() => Ok(Heard::Interrupted(Ended::Stopped)),
+            () = sleep(time_left) => Ok(Heard::Interrupted(Ended::Limit(self.spent.out_of_time()))),
+            response = answer => match response {
+                Ok(response) => Ok(Heard::Answer(response)),
+                Err(error) => {
+                    self.keep_partial(std::mem::take(partial))?;
+                    Err(error.into())
+                }
+            },
+        }
+    }
+
+    /// Puts an answer on disk; gives the calls it asks for.
+    fn keep(&self, response: &Response) -> Result<Vec<chela_model::ToolCall>, SessionError> {
+        let message = Message::Assistant {
+            content: response.content.clone(),
+            model: Some(response.model.clone()),
+        };
+        let calls = message.tool_calls().cloned().collect();
+        self.talk.sessions.append(
+            &self.session,
+            Body::Message {
+                message,
+                meta: Meta {
+                    usage: Some(response.usage),
+                    stop: Some(response.stop),
+                    ..Meta::default()
+                },
+            },
+        )?;
+        Ok(calls)
+    }
+
+    /// What was said before the stream ended early is part of the conversation too.
+    fn keep_partial(&self, partial: Partial) -> Result<(), SessionError> {
+        let mut content = Vec::new();
+        if !partial.reasoning.is_empty() {
+            content.push(Part::Reasoning {
+                text: partial.reasoning,
+                signature: None,
+                redacted: false,
+            });
+        }
+        if partial.text.is_empty() {
+            return Ok(());
+        }
+        content.push(Part::text(partial.text));
+        let message = Message::Assistant {
+            content,
+            model: Some(self.chain.current().reference().to_owned()),
+        };
+        let meta = Meta {
+            cut: true,
+            ..Meta::default()
+        };
+        self.talk
+            .sessions
+            .append(&self.session, Body::Message { message, meta })
+            .map(drop)
+    }
+
+    fn account(
+        &mut self,
+        request: &chela_model::Request,
+        response: &Response,
+    ) -> Result<(), SessionError> {
+        self.usage += response.usage;
+        let target = self.chain.current();
+        self.meter = ContextMeter {
+            used: match response.usage.input {
+                0 => request::estimate(request),
+                input => input,
+            },
+            window: target.info().context_window,
+        };
+        self.talk
+            .sessions
+            .add_usage(&self.session, response.usage, self.meter.used)?;
+        let chosen = self.chain.primary().reference();
+        let fallback = (response.model != chosen)
+            .then(|| (response.model.clone(), format!("{chosen} did not answer")));
+        self.talk.heard(response.usage, self.meter, fallback);
+        self.surface.event(TurnEvent::Called {
+            usage: response.usage,
+            context: self.meter,
+        });
+        Ok(())
+    }
+
+    /// A request that was too long: the conversation is made shorter, once.
+    async fn make_room(&mut self, error: ModelError) -> Result<(), TurnError> {
+        if self.made_room {
+            return Err(self.fail(error.into()));
+        }
+        self.made_room = true;
+        match self.talk.compact_for(&self.chain, None).await {
+            Ok(done) => {
+                self.surface.event(TurnEvent::Notice(done.in_words()));
+                Ok(())
+            }
+            Err(why) => {
+                self.surface.event(TurnEvent::Notice(why.to_string()));
+                Err(self.fail(error.into()))
+            }
+        }
+    }
+
+    fn gate_settings(&self) -> GateSettings {
+        self.talk.gate_settings()
+    }
+
+    /// What the gate still held back, and what the answer comes to.
+    fn close(&self, gate: Gate) -> Reply {
+        let finished = gate.finish();
+        finished
+            .shown
+            .into_iter()
+            .for_each(|shown| show(self.surface, shown));
+        finished.reply
+    }
+
+    fn end(self, ended: Ended) -> Result<TurnOutcome, TurnError> {
+        self.record_end(ended.as_str())?;
+        Ok(TurnOutcome {
+            session: self.talk.key.clone(),
+            model: self.chain.current().reference().to_owned(),
+            reply: self.reply,
+            usage: self.usage,
+            context: self.meter,
+            steps: self.spent.steps,
+            tool_calls: self.spent.tool_calls,
+            ended,
+        })
+    }
+
+    /// The turn has an outcome even when it failed: it is not tried again by itself.
+    fn fail(&self, error: TurnError) -> TurnError {
+        match self.record_end("failed") {
+            Ok(()) => error,
+            Err(worse) => worse.into(),
+        }
+    }
+
+    fn record_end(&self, how: &str) -> Result<(), SessionError> {
+        let how = how.to_owned();
+        self.talk
+            .sessions
+            .append(&self.session, Body::TurnEnded { how })
+            .map(drop)
+    }
+}
+
+/// What was heard of an answer so far.
+#[derive(Default)]
+struct Partial {
+    text: String,
+    reasoning: String,
+}
+
+fn show(surface: &dyn Surface, shown: Shown) {
+    surface.event(match shown {
+        Shown::Text(text) => TurnEvent::Text(text),
+        Shown::Reasoning(text) => TurnEvent::Reasoning(text),
+        Shown::Retracted => TurnEvent::Retracted,
+    });
+}

@@ -153,6 +153,14 @@ impl Host {
             .map_or(0, |since| since.as_secs())
     }
 
+    /// Milliseconds since 1970; 0 for a clock set before that.
+    pub fn unix_millis(&self) -> u64 {
+        self.clock
+            .now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    }
+
     /// `bytes` random bytes as hex digits.
     pub fn random_hex(&self, bytes: usize) -> String {
         let mut buffer = vec![0; bytes];

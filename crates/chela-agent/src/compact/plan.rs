@@ -73,9 +73,31 @@ pub fn tokens_of(message: &Message) -> usize {
     FRAME + parts
 }
 
+/// The sections of a Markdown text whose headings have these names, headings included.
+pub fn sections_named(text: &str, names: &[String]) -> String {
+    let mut out = String::new();
+    let mut open: Option<usize> = None;
+    for line in text.lines() {
+        let depth = line.chars().take_while(|c| *c == '#').count();
+        if (1..=6).contains(&depth) && line[depth..].starts_with(' ') {
+            let name = line[depth..].trim();
+            if names.iter().any(|wanted| wanted.trim().eq_ignore_ascii_case(name)) {
+                open = Some(open.map_or(depth, |outer| outer.min(depth)));
+            } else if open.is_some_and(|outer| depth <= outer) {
+                open = None;
+            }
+        }
+        if open.is_some() {
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{KeepRecent, cut_point};
+    use super::{KeepRecent, cut_point, sections_named};
     use chela_model::{Message, Part, ToolCall};
     use proptest::prelude::*;
 
@@ -128,6 +150,13 @@ mod tests {
         let long = Message::user("word ".repeat(500));
         let messages = [Message::user("hi"), answer(), long, answer()];
         assert_eq!(cut_point(&messages, KEEP), 2);
+    }
+
+    #[test]
+    fn named_sections_with_what_is_under_them() {
+        let text = "# All\nx\n## Red Lines\nnever\n### Also\nthis\n## Style\nnice\n";
+        let found = sections_named(text, &["red lines".into()]);
+        assert_eq!(found, "## Red Lines\nnever\n### Also\nthis\n");
     }
 
     proptest! {

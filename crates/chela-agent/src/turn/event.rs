@@ -42,6 +42,8 @@ pub enum TurnEvent {
         text: String,
         details: Value,
     },
+    /// The text of this step so far was reasoning and does not count as a reply.
+    Retracted,
     /// What was streamed since the last step does not count: the call begins again.
     Restarted {
         why: String,
@@ -122,4 +124,16 @@ pub enum Ended {
     Limit(String),
     /// The same calls came again and again; says which.
     Loop(String),
+}
+
+impl Ended {
+    /// The word under which the transcript keeps it.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Stopped => "stopped",
+            Self::Limit(_) => "limit",
+            Self::Loop(_) => "loop",
+        }
+    }
 }

@@ -74,13 +74,15 @@ impl Spent {
                 self.limits.steps
             ));
         }
-        let time = now.duration_since(self.began).unwrap_or_default();
-        (time >= self.limits.time).then(|| {
-            format!(
-                "{} seconds for one turn (`timeoutSeconds`)",
-                self.limits.time.as_secs()
-            )
-        })
+        self.time_left(now).is_zero().then(|| self.out_of_time())
+    }
+
+    /// The words for a turn whose time is up.
+    pub fn out_of_time(&self) -> String {
+        format!(
+            "{} seconds for one turn (`timeoutSeconds`)",
+            self.limits.time.as_secs()
+        )
     }
 
     /// How long the turn may still run.

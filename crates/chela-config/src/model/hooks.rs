@@ -151,3 +151,11 @@ words! {
     /// When the agent is woken.
     enum WakeMode { Now = "now", NextHeartbeat = "next-heartbeat" }
 }
+
+impl InternalHooks {
+    /// Whether one of Chela's own hooks runs: it does unless it, or all of them, are switched off.
+    pub fn is_on(&self, name: &str) -> bool {
+        let own = self.entries.get(name).and_then(|entry| entry.enabled);
+        self.enabled != Some(false) && own != Some(false)
+    }
+}

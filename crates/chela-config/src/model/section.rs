@@ -134,6 +134,15 @@ macro_rules! words {
                     $(Self::$word => $text,)*
                 }
             }
+
+            /// The value a word stands for.
+            pub fn from_word(word: &str) -> Option<Self> {
+                match word {
+                    $first_text => Some(Self::$first),
+                    $($text => Some(Self::$word),)*
+                    _ => None,
+                }
+            }
         }
 
         impl std::fmt::Display for $name {

@@ -1,0 +1,135 @@
+//! The agents of one config, ready to talk.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chela_config::{AgentView, Loaded};
+use chela_core::{AgentId, Host, SessionKey};
+use chela_model::{Chain, Http, Models, ResolveError, Selection};
+
+use crate::assemble::{AssembleError, Assembler};
+use crate::conversation::{Conversation, ConversationAsk};
+use crate::session::{SessionError, Sessions};
+
+/// The agents of one config: their models, their sessions, their prompts. One per process.
+pub struct Agents {
+    pub(crate) host: Host,
+    pub(crate) loaded: Arc<Loaded>,
+    pub(crate) models: Models,
+    pub(crate) http: Http,
+    pub(crate) assembler: Assembler<Host, Arc<Loaded>>,
+    sessions: Mutex<BTreeMap<AgentId, Arc<Sessions>>>,
+}
+
+impl std::fmt::Debug for Agents {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Agents")
+            .field("config", &self.loaded.source)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a conversation cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    #[error(transparent)]
+    Assemble(#[from] AssembleError),
+    #[error(transparent)]
+    Model(#[from] ResolveError),
+}
+
+impl Agents {
+    /// Cheap: nothing is read and nobody is called before it is needed.
+    pub fn open(host: &Host, loaded: Arc<Loaded>) -> Arc<Self> {
+        Arc::new(Self {
+            models: Models::of(host, &loaded),
+            http: Http::new(host, &loaded),
+            assembler: Assembler::new(host.clone(), Arc::clone(&loaded)),
+            sessions: Mutex::default(),
+            host: host.clone(),
+            loaded,
+        })
+    }
+
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    pub fn loaded(&self) -> &Arc<Loaded> {
+        &self.loaded
+    }
+
+    pub fn models(&self) -> &Models {
+        &self.models
+    }
+
+    pub fn http(&self) -> &Http {
+        &self.http
+    }
+
+    /// Opens a conversation, which begins or goes on.
+    pub fn conversation(self: &Arc<Self>, ask: ConversationAsk) -> Result<Conversation, OpenError> {
+        Conversation::open(Arc::clone(self), ask)
+    }
+
+    /// The sessions of an agent.
+    pub fn sessions(&self, agent: &AgentId) -> Result<Arc<Sessions>, SessionError> {
+        let mut all = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sessions) = all.get(agent) {
+            return Ok(Arc::clone(sessions));
+        }
+        let sessions = Arc::new(Sessions::open(&self.host, agent)?);
+        all.insert(agent.clone(), Arc::clone(&sessions));
+        Ok(sessions)
+    }
+
+    pub(crate) fn view(&self, agent: &AgentId) -> Result<AgentView, AssembleError> {
+        self.loaded
+            .agent(agent)
+            .ok_or_else(|| AssembleError::NoAgent {
+                agent: agent.to_string(),
+                known: self
+                    .loaded
+                    .agents()
+                    .iter()
+                    .map(|id| format!("`{id}`"))
+                    .collect(),
+            })
+    }
+
+    /// The models that answer for an agent: the one a person chose, or those of the config.
+    pub(crate) fn chain(
+        &self,
+        view: &AgentView,
+        chosen: Option<&str>,
+    ) -> Result<Chain, ResolveError> {
+        self.models.chain(
+            view,
+            chosen.map_or(Selection::Configured, Selection::Chosen),
+        )
+    }
+
+    /// Where a session keeps what does not fit into a tool result.
+    pub(crate) fn spool(&self, agent: &AgentId, session: &SessionKey) -> PathBuf {
+        let name: String = session
+            .to_string()
+            .chars()
+            .map(|c| {
+                if c.is_ascii_alphanumeric() || c == '-' {
+                    c
+                } else {
+                    '_'
+                }
+            })
+            .collect();
+        self.host
+            .state_dir()
+            .join("state")
+            .join("spool")
+            .join(agent.as_str())
+            .join(name)
+    }
+}

@@ -1,0 +1,322 @@
+//! A conversation: one session of one agent, held open.
+
+mod compacting;
+mod desk;
+mod ending;
+mod lane;
+mod prefix;
+mod talk;
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chela_config::AgentView;
+use chela_core::{AgentId, Audience, SessionForm, SessionKey};
+use chela_model::{Chain, ResolveError, Usage};
+use chela_tools::{Policy, PolicyAsk, Sandboxed, Sender, Toolbox};
+use tokio::sync::Notify;
+
+use crate::agent::{Agents, OpenError};
+use crate::assemble::AssembleError;
+use crate::local;
+use crate::reply::{ACK_MAX_CHARS, GateSettings, WithWord};
+use crate::session::{ResetRules, ResetWhy, Session, SessionError, Sessions};
+use crate::turn::{ContextMeter, Surface, TurnError, TurnOutcome};
+
+pub use compacting::{CompactError, Compacted};
+pub(crate) use prefix::Prefix;
+
+/// Which conversation is wanted. What is left open follows from the config.
+#[derive(Debug, Clone, Default)]
+pub struct ConversationAsk {
+    pub agent: Option<AgentId>,
+    pub session: Option<SessionKey>,
+    /// A model for this process alone; the session's own choice is kept.
+    pub model: Option<String>,
+    /// Who writes, for rules per sender.
+    pub sender: Option<Sender>,
+    pub channel: Option<String>,
+    pub tools: ToolUse,
+}
+
+/// Whether tools are offered at all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ToolUse {
+    #[default]
+    AsConfigured,
+    None,
+}
+
+/// What a person says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Inbound {
+    pub text: String,
+    pub images: Vec<Image>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// Such as `image/png`.
+    pub mime: String,
+    /// Base64.
+    pub data: String,
+}
+
+/// One session of one agent, held open. Turns run one at a time; everything else may be called
+/// while one runs.
+pub struct Conversation {
+    pub(crate) agents: Arc<Agents>,
+    pub(crate) view: AgentView,
+    pub(crate) key: SessionKey,
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) ask: ConversationAsk,
+    state: Mutex<State>,
+    /// Held while a turn runs.
+    pub(crate) turn: tokio::sync::Mutex<()>,
+    steering: Mutex<VecDeque<String>>,
+    stopping: AtomicBool,
+    stopped: Notify,
+}
+
+/// What changes while a conversation goes on.
+struct State {
+    session: Session,
+    prefix: Option<Arc<Prefix>>,
+    last: Usage,
+    meter: ContextMeter,
+    /// Who answered last in place of the chosen model, and why.
+    fallback: Option<(String, String)>,
+}
+
+impl std::fmt::Debug for Conversation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Conversation")
+            .field("session", &self.key.to_string())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Conversation {
+    pub(crate) fn open(agents: Arc<Agents>, ask: ConversationAsk) -> Result<Self, OpenError> {
+        let (agent, key) = agents
+            .assembler
+            .who_of(ask.agent.as_ref(), ask.session.as_ref())?;
+        let view = agents.view(&agent)?;
+        let sessions = agents.sessions(&agent)?;
+        let session = sessions.current(&key, &agents.reset_rules(&key, ask.channel.as_deref()))?;
+        let info = sessions.info(&session)?;
+        let talk = Self {
+            state: Mutex::new(State {
+                meter: ContextMeter {
+                    used: info.totals.context,
+                    window: None,
+                },
+                session,
+                prefix: None,
+                last: Usage::default(),
+                fallback: None,
+            }),
+            agents,
+            view,
+            key,
+            sessions,
+            ask,
+            turn: tokio::sync::Mutex::default(),
+            steering: Mutex::default(),
+            stopping: AtomicBool::new(false),
+            stopped: Notify::new(),
+        };
+        talk.note_replaced(&talk.session());
+        Ok(talk)
+    }
+
+    /// One turn: the message goes in, the answer comes out. Dropping the future ends the turn;
+    /// [`Conversation::stop`] ends it and keeps what was said so far.
+    pub async fn say(
+        &self,
+        message: Inbound,
+        surface: &dyn Surface,
+    ) -> Result<TurnOutcome, TurnError> {
+        let _turn = self.turn.lock().await;
+        let _lane = self.lane(surface).await;
+        self.stopping.store(false, Ordering::SeqCst);
+        let outcome = crate::turn::run(self, message, surface).await?;
+        self.make_room_after(surface).await;
+        Ok(outcome)
+    }
+
+    /// A message for the turn that runs: it is read between two steps. When none runs, it waits
+    /// for the next one.
+    pub fn steer(&self, text: impl Into<String>) {
+        self.steering
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push_back(text.into());
+    }
+
+    /// Ends the turn that runs, at once, also inside a tool.
+    pub fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        self.stopped.notify_waiters();
+    }
+
+    /// Waits until somebody says stop.
+    pub(crate) async fn until_stopped(&self) {
+        loop {
+            let notified = self.stopped.notified();
+            if self.stopping.load(Ordering::SeqCst) {
+                return;
+            }
+            notified.await;
+        }
+    }
+
+    pub(crate) fn take_steering(&self) -> Vec<String> {
+        self.steering
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .drain(..)
+            .collect()
+    }
+
+    pub fn agent(&self) -> &AgentId {
+        &self.view.id
+    }
+
+    pub fn key(&self) -> &SessionKey {
+        &self.key
+    }
+
+    pub fn session(&self) -> Session {
+        self.with(|state| state.session.clone())
+    }
+
+    pub fn store(&self) -> &Arc<Sessions> {
+        &self.sessions
+    }
+
+    pub fn agents(&self) -> &Arc<Agents> {
+        &self.agents
+    }
+
+    /// How full the context was at the last call.
+    pub fn meter(&self) -> ContextMeter {
+        self.with(|state| state.meter)
+    }
+
+    /// The models that answer here now.
+    pub fn chain(&self) -> Result<Chain, ResolveError> {
+        let chosen = match &self.ask.model {
+            Some(model) => Some(model.clone()),
+            None => self
+                .sessions
+                .info(&self.session())
+                .ok()
+                .and_then(|info| info.settings.model),
+        };
+        self.agents.chain(&self.view, chosen.as_deref())
+    }
+
+    /// The tools of this session.
+    pub fn toolbox(&self) -> Result<Toolbox, OpenError> {
+        Ok(self.prefix()?.toolbox.clone())
+    }
+
+    /// The message's own limits on tools: they are enforced when a tool runs, so that the list a
+    /// model was told of does not move.
+    pub(crate) fn policy_now(&self, model: Option<(&str, &str)>) -> Policy {
+        Policy::of(&PolicyAsk {
+            loaded: &self.agents.loaded,
+            view: &self.view,
+            session: &self.key,
+            provider: model.map(|(provider, _)| provider),
+            model: model.map(|(_, model)| model),
+            sender: self.ask.sender.as_ref(),
+            sandboxed: Sandboxed::No,
+        })
+    }
+
+    /// The session as it stands now: begins anew where the reset rules say so.
+    pub(crate) fn roll_over(&self) -> Result<Session, SessionError> {
+        let rules = self
+            .agents
+            .reset_rules(&self.key, self.ask.channel.as_deref());
+        let session = self.sessions.current(&self.key, &rules)?;
+        let moved = self.with(|state| {
+            let moved = state.session.id != session.id;
+            if moved {
+                state.prefix = None;
+                state.meter = ContextMeter::default();
+            }
+            state.session = session.clone();
+            moved
+        });
+        if moved {
+            self.agents.assembler.refresh(&self.view.id);
+            self.note_replaced(&session);
+        }
+        Ok(session)
+    }
+
+    /// Begins anew under the same key. The old conversation is kept.
+    pub fn begin_anew(&self) -> Result<Session, SessionError> {
+        let old = self.session();
+        let session = self.sessions.reset(&old, ResetWhy::Asked)?;
+        self.with(|state| {
+            state.prefix = None;
+            state.meter = ContextMeter::default();
+            state.last = Usage::default();
+            state.session = session.clone();
+        });
+        self.agents.assembler.refresh(&self.view.id);
+        self.write_note_of(&old);
+        Ok(session)
+    }
+
+    /// How what the model says here is to be read.
+    pub(crate) fn gate_settings(&self) -> GateSettings {
+        let heartbeat = &self.view.heartbeat.value.settings;
+        let attended = self.key.audience() == Audience::Private;
+        GateSettings {
+            heartbeat: matches!(self.key.form, SessionForm::Heartbeat { .. })
+                .then(|| usize::try_from(heartbeat.ack_max_chars).unwrap_or(ACK_MAX_CHARS)),
+            tag_reasoning: false,
+            with_word: match attended {
+                true => WithWord::Deliver,
+                false => WithWord::Silence,
+            },
+        }
+    }
+
+    pub(crate) fn heard(
+        &self,
+        usage: Usage,
+        meter: ContextMeter,
+        fallback: Option<(String, String)>,
+    ) {
+        self.with(|state| {
+            state.last = usage;
+            state.meter = meter;
+            state.fallback = fallback;
+        });
+    }
+
+    fn with<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Agents {
+    fn reset_rules(&self, key: &SessionKey, channel: Option<&str>) -> ResetRules {
+        let zone = &self.loaded.config.agents.defaults.user_timezone;
+        let offset = local::offset_minutes(&self.host, zone.as_deref());
+        ResetRules::of(&self.loaded, key, channel, offset)
+    }
+}
+
+impl From<AssembleError> for TurnError {
+    fn from(error: AssembleError) -> Self {
+        Self::Open(error.into())
+    }
+}

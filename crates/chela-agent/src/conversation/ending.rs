@@ -1,0 +1,78 @@
+//! When a conversation ends: what is worth keeping goes into a dated note.
+
+use chela_memory::note::{Said, SessionEnd, write_session_note};
+use chela_model::Message;
+
+use super::Conversation;
+use crate::local;
+use crate::session::{Body, Session};
+
+impl Conversation {
+    /// The session that was left behind when this one began, if one was.
+    pub(super) fn note_replaced(&self, session: &Session) {
+        let Some((old, _)) = &session.replaced else {
+            return;
+        };
+        if let Ok(Some(old)) = self.sessions.by_id(old.as_str()) {
+            self.write_note_of(&old);
+        }
+    }
+
+    /// Writes `memory/YYYY-MM-DD-HHMM.md` from the last messages, when `session-memory` is on.
+    /// A note that cannot be written loses nothing: the transcript is kept.
+    pub(super) fn write_note_of(&self, session: &Session) {
+        if !self
+            .agents
+            .loaded
+            .config
+            .hooks
+            .internal
+            .is_on("session-memory")
+        {
+            return;
+        }
+        let Ok(branch) = self.sessions.branch(session) else {
+            return;
+        };
+        let said: Vec<(&str, String)> = branch
+            .iter()
+            .filter_map(|entry| match &entry.body {
+                Body::Message { message, meta } => {
+                    let by = match message {
+                        Message::User { .. } => "User",
+                        Message::Assistant { .. } => "Assistant",
+                        Message::ToolResult { .. } => return None,
+                    };
+                    Some((by, words_of(message, meta.lead)))
+                }
+                _ => None,
+            })
+            .filter(|(_, text)| !text.trim().is_empty())
+            .collect();
+        let messages: Vec<Said<'_>> = said.iter().map(|(by, text)| Said { by, text }).collect();
+        let zone = self.view.user_timezone.value.as_deref();
+        let host = &self.agents.host;
+        let _ = write_session_note(&SessionEnd {
+            workspace: &self.view.workspace.value,
+            session_key: &self.key.to_string(),
+            day: local::day(host, zone),
+            time: local::time(host, zone),
+            messages: &messages,
+            slug: None,
+            summary: None,
+        });
+    }
+}
+
+/// A message without what the runtime put before it.
+pub(crate) fn words_of(message: &Message, lead: u32) -> String {
+    message
+        .content()
+        .iter()
+        .skip(lead as usize)
+        .filter_map(|part| match part {
+            chela_model::Part::Text { text } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect()
+}

@@ -1,0 +1,148 @@
+//! What every request of a session begins with, and what does not move while it lasts.
+
+use std::sync::Arc;
+
+use chela_model::{Chain, PromptProfile, SystemText, ToolSchema};
+use chela_tools::Toolbox;
+
+use super::{Conversation, ToolUse};
+use crate::agent::OpenError;
+use crate::assemble::{Ask, Assembled, Size};
+use crate::session::{Frozen, FrozenTool, Session, SessionError};
+use crate::toolset::{self, ToolsetAsk};
+
+/// The beginning of every request: the stable zone of the prompt and the tools, as the session
+/// started with them.
+pub(crate) struct Prefix {
+    pub stable: String,
+    pub tools: Vec<ToolSchema>,
+    pub toolbox: Toolbox,
+    pub size: Size,
+    /// `provider/model` it was made for.
+    pub model: Option<String>,
+}
+
+impl Conversation {
+    /// The prefix of this session: made once, kept in the session, made again only when the
+    /// model changes.
+    pub(crate) fn prefix(&self) -> Result<Arc<Prefix>, OpenError> {
+        self.prefix_for(self.chain().ok().as_ref())
+    }
+
+    pub(crate) fn prefix_for(&self, chain: Option<&Chain>) -> Result<Arc<Prefix>, OpenError> {
+        let model = chain.map(|chain| chain.primary().reference().to_owned());
+        let known = self.with(|state| state.prefix.clone());
+        if let Some(prefix) = known.filter(|prefix| prefix.model == model) {
+            return Ok(prefix);
+        }
+        let prefix = Arc::new(self.make_prefix(chain, model)?);
+        self.with(|state| state.prefix = Some(Arc::clone(&prefix)));
+        Ok(prefix)
+    }
+
+    fn make_prefix(
+        &self,
+        chain: Option<&Chain>,
+        model: Option<String>,
+    ) -> Result<Prefix, OpenError> {
+        let size = match chain.map(|chain| chain.primary().prompt_profile()) {
+            Some(PromptProfile::Short) => Size::Short,
+            _ => Size::Full,
+        };
+        let toolbox = self.make_toolbox(chain, size)?;
+        let session = self.session();
+        let frozen = self.sessions.frozen(&session)?;
+        if let Some(frozen) = frozen.filter(|frozen| Some(&frozen.model) == model.as_ref()) {
+            let names: Vec<String> = frozen.tools.iter().map(|tool| tool.name.clone()).collect();
+            return Ok(Prefix {
+                stable: frozen.stable,
+                tools: frozen.tools.into_iter().map(ToolSchema::from).collect(),
+                toolbox: toolbox.restrict(&names),
+                size,
+                model,
+            });
+        }
+        let tools: Vec<ToolSchema> = toolbox.specs().map(toolset::schema_of).collect();
+        let assembled = self.assemble(&tools, size, model.as_deref())?;
+        let stable = assembled.prompt.stable().to_owned();
+        if let Some(model) = &model {
+            self.sessions.freeze(
+                &session,
+                &Frozen {
+                    stable: stable.clone(),
+                    tools: tools.iter().cloned().map(FrozenTool::from).collect(),
+                    model: model.clone(),
+                    made_at: self.agents.host.unix_millis(),
+                },
+            )?;
+        }
+        Ok(Prefix {
+            stable,
+            tools,
+            toolbox,
+            size,
+            model,
+        })
+    }
+
+    /// Lets the prefix be made anew with the next message.
+    pub(crate) fn thaw(&self, session: &Session) -> Result<(), SessionError> {
+        self.sessions.thaw(session)?;
+        self.agents.assembler.refresh(&self.view.id);
+        self.with(|state| state.prefix = None);
+        Ok(())
+    }
+
+    fn make_toolbox(&self, chain: Option<&Chain>, size: Size) -> Result<Toolbox, OpenError> {
+        let agents = &self.agents;
+        let skills = agents.assembler.skills(&self.view.id)?;
+        let toolbox = toolset::toolbox(&ToolsetAsk {
+            host: &agents.host,
+            loaded: &agents.loaded,
+            view: &self.view,
+            session: &self.key,
+            model: chain.map(|chain| chain.primary().info()),
+            sender: self.ask.sender.as_ref(),
+            skills: &skills,
+            spool: Some(agents.spool(&self.view.id, &self.key)),
+            sessions: self.desk(),
+        });
+        Ok(match self.ask.tools {
+            ToolUse::AsConfigured => toolset::fitting(toolbox, size),
+            ToolUse::None => toolbox.restrict(&[]),
+        })
+    }
+
+    /// The prompt as it would be made now, with the tools of this session.
+    pub(crate) fn assemble(
+        &self,
+        tools: &[ToolSchema],
+        size: Size,
+        model: Option<&str>,
+    ) -> Result<Assembled, OpenError> {
+        Ok(self.agents.assembler.assemble(&Ask {
+            agent: Some(self.view.id.clone()),
+            session: Some(self.key.clone()),
+            channel: self.ask.channel.clone(),
+            model: model.map(str::to_owned),
+            size,
+            tools: Some(
+                tools
+                    .iter()
+                    .map(|tool| toolset::listed_as(&tool.name, &tool.description))
+                    .collect(),
+            ),
+            ..Ask::default()
+        })?)
+    }
+}
+
+impl Prefix {
+    /// The system prompt with what may change at its end, or without.
+    pub(crate) fn system(&self, tail: &str) -> SystemText {
+        SystemText {
+            stable: self.stable.clone(),
+            tail: tail.to_owned(),
+        }
+    }
+}

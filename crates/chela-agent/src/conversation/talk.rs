@@ -1,0 +1,278 @@
+//! The conversation as commands see it.
+
+use std::path::{Path, PathBuf};
+
+use chela_config::model::{ReasoningVisibility, ThinkingLevel, VerboseLevel};
+use chela_core::SessionKey;
+use chela_model::{HOW_TO_GET_ONE, Thinking};
+use chela_skills::{LoadedSkill, Uses};
+use chela_workspace::FileReport;
+
+use super::Conversation;
+use super::ending::words_of;
+use crate::report::ContextReport;
+use crate::session::{ModelSource, Override, SessionError, SessionInfo};
+use crate::slash::{
+    ModelRow, ModelState, Price, Setting, SkillRow, Status, Talk, ToolRow, Trouble, Undone,
+};
+use crate::turn::thinking_named;
+use crate::why::{Answer, why};
+
+impl Talk for Conversation {
+    fn session(&self) -> SessionKey {
+        self.key.clone()
+    }
+
+    fn sender(&self) -> String {
+        let sender = self.ask.sender.as_ref();
+        sender
+            .and_then(|sender| sender.id.clone().or_else(|| sender.name.clone()))
+            .unwrap_or_else(|| "you, at this terminal".to_owned())
+    }
+
+    fn setting(&self, which: Setting) -> Option<String> {
+        let info = self.info().ok()?;
+        let settings = info.settings;
+        match which {
+            Setting::Model => settings.model,
+            Setting::Thinking => settings.thinking.map(|level| level.as_str().to_owned()),
+            Setting::Reasoning => settings.reasoning.map(|level| level.as_str().to_owned()),
+            Setting::Verbose => settings.verbose.map(|level| level.as_str().to_owned()),
+            Setting::Usage => settings.response_usage,
+            Setting::Title => info.display_name,
+        }
+    }
+
+    fn set(&self, which: Setting, value: Option<&str>) -> Result<(), Trouble> {
+        let change = match which {
+            Setting::Model => Override::Model(match value {
+                Some(name) => {
+                    let target = self.agents.models.resolve(name).map_err(in_words)?;
+                    self.agents
+                        .chain(&self.view, Some(target.reference()))
+                        .map_err(in_words)?;
+                    Some((target.reference().to_owned(), ModelSource::User))
+                }
+                None => None,
+            }),
+            Setting::Thinking => Override::Thinking(word(value, ThinkingLevel::from_word)?),
+            Setting::Reasoning => Override::Reasoning(word(value, ReasoningVisibility::from_word)?),
+            Setting::Verbose => Override::Verbose(word(value, VerboseLevel::from_word)?),
+            Setting::Usage => Override::ResponseUsage(value.map(str::to_owned)),
+            Setting::Title => Override::DisplayName(value.map(str::to_owned)),
+        };
+        self.sessions
+            .set(&Conversation::session(self), change)
+            .map_err(in_words)
+    }
+
+    fn model(&self) -> ModelState {
+        match self.chain() {
+            Ok(chain) => ModelState {
+                selected: Some(chain.primary().reference().to_owned()),
+                fallback: self.with(|state| state.fallback.clone()),
+                missing: Vec::new(),
+            },
+            Err(error) => ModelState {
+                selected: None,
+                fallback: None,
+                missing: std::iter::once(format!("{error}."))
+                    .chain(HOW_TO_GET_ONE.lines().map(str::to_owned))
+                    .collect(),
+            },
+        }
+    }
+
+    fn models(&self) -> Vec<ModelRow> {
+        let models = &self.agents.models;
+        models
+            .list()
+            .into_iter()
+            .map(|info| ModelRow {
+                alias: models
+                    .aliases()
+                    .iter()
+                    .find(|(_, reference)| *reference == info.reference)
+                    .map(|(alias, _)| alias.clone()),
+                window: info.context_window,
+                note: None,
+                name: info.reference,
+            })
+            .collect()
+    }
+
+    fn begin(&self) -> Result<(), Trouble> {
+        self.begin_anew().map(drop).map_err(in_words)
+    }
+
+    fn undo(&self) -> Result<Option<Undone>, Trouble> {
+        let session = Conversation::session(self);
+        let undone = self.sessions.undo(&session).map_err(in_words)?;
+        Ok(undone.map(|undone| Undone {
+            message: words_of(&undone.message, undone.meta.lead),
+            entries: undone.entries,
+        }))
+    }
+
+    fn export(&self, path: Option<&str>) -> Result<PathBuf, Trouble> {
+        let host = &self.agents.host;
+        let session = Conversation::session(self);
+        let path = match path {
+            Some(path) => host.expand(path),
+            None => host
+                .cwd
+                .join(format!("chela-session-{}.jsonl", session.id.as_str())),
+        };
+        let write = |path: &Path| -> Result<(), Trouble> {
+            let mut file = std::fs::File::create_new(path)
+                .map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
+            self.sessions
+                .export_jsonl(&session, &mut file)
+                .map_err(in_words)
+        };
+        write(&path).map(|()| path)
+    }
+
+    fn report(&self) -> Result<ContextReport, Trouble> {
+        let prefix = self.prefix().map_err(in_words)?;
+        let assembled = self
+            .assemble(&prefix.tools, prefix.size, prefix.model.as_deref())
+            .map_err(in_words)?;
+        Ok(ContextReport::of(&assembled, &raw_text))
+    }
+
+    fn why(&self, what: &str) -> Result<Vec<Answer>, Trouble> {
+        let prefix = self.prefix().map_err(in_words)?;
+        let assembled = self
+            .assemble(&prefix.tools, prefix.size, prefix.model.as_deref())
+            .map_err(in_words)?;
+        Ok(why(&assembled, &raw_text, what))
+    }
+
+    fn tools(&self) -> Vec<ToolRow> {
+        let Ok(toolbox) = self.toolbox() else {
+            return Vec::new();
+        };
+        toolbox
+            .specs()
+            .map(|spec| ToolRow {
+                name: spec.name.to_owned(),
+                description: spec.description.clone(),
+            })
+            .collect()
+    }
+
+    fn skills(&self) -> Vec<SkillRow> {
+        let Ok(skills) = self.agents.assembler.skills(&self.view.id) else {
+            return Vec::new();
+        };
+        skills
+            .commands()
+            .map(|(command, skill)| SkillRow {
+                name: skill.skill().name.clone(),
+                command: command.to_owned(),
+                description: skill.skill().front.description.clone().unwrap_or_default(),
+            })
+            .collect()
+    }
+
+    fn call_skill(&self, name: &str, args: &str) -> Result<String, Trouble> {
+        let skills = self
+            .agents
+            .assembler
+            .skills(&self.view.id)
+            .map_err(in_words)?;
+        let mut uses = Uses::open(&self.agents.host.state_dir());
+        let loaded = skills.load(name, &mut uses).map_err(in_words)?;
+        // A use that is not counted only ranks the skill lower.
+        let _ = uses.save();
+        Ok(skill_message(&loaded, args))
+    }
+
+    fn status(&self) -> Status {
+        let info = self.info();
+        let chain = self.chain().ok();
+        let model = chain.as_ref().map(|chain| chain.primary().info());
+        let totals = info.as_ref().map(|info| info.totals).unwrap_or_default();
+        let defaults = [
+            (
+                Setting::Thinking,
+                self.view.thinking.value.map(ThinkingLevel::as_str),
+            ),
+            (Setting::Reasoning, Some(self.view.reasoning.value.as_str())),
+            (Setting::Verbose, Some(self.view.verbose.value.as_str())),
+        ];
+        Status {
+            context: crate::turn::ContextMeter {
+                used: totals.context,
+                window: model.and_then(|model| model.context_window),
+            },
+            last: self.with(|state| state.last),
+            total: totals.usage(),
+            price: model.and_then(|model| model.cost).map(|cost| Price {
+                input: cost.input,
+                output: cost.output,
+                cache_read: cost.cache_read,
+                cache_write: cost.cache_write,
+            }),
+            turns: self.turns(),
+            compactions: totals.compactions,
+            execution: "direct".to_owned(),
+            defaults: defaults
+                .into_iter()
+                .filter_map(|(setting, value)| Some((setting, value?.to_owned())))
+                .collect(),
+        }
+    }
+}
+
+impl Conversation {
+    pub(crate) fn info(&self) -> Result<SessionInfo, SessionError> {
+        self.sessions.info(&Conversation::session(self))
+    }
+
+    /// How long the model thinks first: as the session says, else the config.
+    pub(crate) fn thinking(&self) -> Thinking {
+        let own = self.info().ok().and_then(|info| info.settings.thinking);
+        own.or(self.view.thinking.value)
+            .map_or(Thinking::Off, |level| thinking_named(level.as_str()))
+    }
+
+    fn turns(&self) -> u64 {
+        let branch = self
+            .sessions
+            .branch(&Conversation::session(self))
+            .unwrap_or_default();
+        let turns = branch
+            .iter()
+            .filter(|entry| matches!(entry.body, crate::session::Body::TurnEnded { .. }))
+            .count();
+        turns as u64
+    }
+}
+
+/// What a person says by calling a skill.
+fn skill_message(skill: &LoadedSkill, args: &str) -> String {
+    let request = match args.trim() {
+        "" => String::new(),
+        args => format!("\n\n{args}"),
+    };
+    format!(
+        "Use the skill `{}`:\n\n{}{request}",
+        skill.name, skill.content
+    )
+}
+
+fn raw_text(file: &FileReport) -> Option<String> {
+    std::fs::read_to_string(&file.path).ok()
+}
+
+fn in_words(error: impl std::fmt::Display) -> Trouble {
+    error.to_string()
+}
+
+fn word<T>(value: Option<&str>, parse: fn(&str) -> Option<T>) -> Result<Option<T>, Trouble> {
+    value
+        .map(|value| parse(value).ok_or_else(|| format!("`{value}` is not one of the levels")))
+        .transpose()
+}

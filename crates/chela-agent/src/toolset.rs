@@ -1,0 +1,166 @@
+//! The tools of a session: which there are, and what they need of the rest of the house.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use chela_config::{AgentView, Loaded};
+use chela_core::{Host, SessionKey, Trust};
+use chela_memory::MemorySettings;
+use chela_memory::embed::LocalTable;
+use chela_memory::source::Places as MemoryPlaces;
+use chela_model::{Input, ModelInfo, ToolSchema};
+use chela_prompt::Tool as ListedTool;
+use chela_skills::AgentSkills;
+use chela_tools::place::{Access, Root};
+use chela_tools::{
+    ImageInput, MemoryAccess, ModelFacts, NoSessions, Sandboxed, Sender, SessionsView, Spec,
+    Toolbox, ToolboxSettings,
+};
+
+use crate::assemble::Size;
+
+/// What the tools of one session are made from.
+pub struct ToolsetAsk<'a> {
+    pub host: &'a Host,
+    pub loaded: &'a Loaded,
+    pub view: &'a AgentView,
+    pub session: &'a SessionKey,
+    pub model: Option<&'a ModelInfo>,
+    pub sender: Option<&'a Sender>,
+    pub skills: &'a AgentSkills,
+    /// Folder for what does not fit into a result.
+    pub spool: Option<PathBuf>,
+    pub sessions: Arc<dyn SessionsView>,
+}
+
+/// The tools of a session.
+pub fn toolbox(ask: &ToolsetAsk<'_>) -> Toolbox {
+    Toolbox::build(ToolboxSettings {
+        host: ask.host,
+        loaded: ask.loaded,
+        view: ask.view,
+        workspace: ask.view.workspace.value.clone(),
+        session: ask.session,
+        model: ask.model.map(facts_of).unwrap_or_default(),
+        sender: ask.sender,
+        sandboxed: Sandboxed::No,
+        roots: roots(ask.skills),
+        trust_of: None,
+        spool: ask.spool.clone(),
+        sessions: Arc::clone(&ask.sessions),
+        memory: memory(ask),
+        others: Vec::new(),
+    })
+}
+
+/// The few tools a small model is offered: each one more costs it tokens and attention.
+const SHORT: [&str; 6] = [
+    "read",
+    "write",
+    "exec",
+    "session_status",
+    "memory_search",
+    "web_fetch",
+];
+
+/// The tools as `size` allows them.
+pub fn fitting(toolbox: Toolbox, size: Size) -> Toolbox {
+    match size {
+        Size::Full => toolbox,
+        Size::Short => toolbox.restrict(&SHORT.map(str::to_owned)),
+    }
+}
+
+pub fn schema_of(spec: &Spec) -> ToolSchema {
+    ToolSchema {
+        name: spec.name.to_owned(),
+        description: spec.description.clone(),
+        parameters: spec.parameters.clone(),
+    }
+}
+
+/// Whose tools are only to be named.
+pub struct PreviewAsk<'a> {
+    pub host: &'a Host,
+    pub loaded: &'a Loaded,
+    pub view: &'a AgentView,
+    pub session: &'a SessionKey,
+    pub model: Option<&'a str>,
+    pub size: Size,
+    pub skills: &'a AgentSkills,
+}
+
+/// The tools a session would get if it began now, as the prompt lists them.
+pub fn preview(ask: &PreviewAsk<'_>) -> Vec<ListedTool> {
+    let toolbox = toolbox(&ToolsetAsk {
+        host: ask.host,
+        loaded: ask.loaded,
+        view: ask.view,
+        session: ask.session,
+        model: None,
+        sender: None,
+        skills: ask.skills,
+        spool: None,
+        sessions: Arc::new(NoSessions),
+    });
+    listed(&fitting(toolbox, ask.size))
+}
+
+pub fn listed(toolbox: &Toolbox) -> Vec<ListedTool> {
+    toolbox
+        .specs()
+        .map(|spec| listed_as(spec.name, &spec.description))
+        .collect()
+}
+
+/// A tool as the prompt lists it: tools the prompt has words for need no summary.
+pub fn listed_as(name: &str, description: &str) -> ListedTool {
+    let known = chela_prompt::core_tools().any(|core| core == name);
+    ListedTool {
+        summary: (!known).then(|| description.to_owned()),
+        ..ListedTool::core(name)
+    }
+}
+
+fn facts_of(model: &ModelInfo) -> ModelFacts {
+    ModelFacts {
+        provider: Some(model.provider.clone()),
+        model: Some(model.id.clone()),
+        window: model.context_window,
+        images: if model.reads(Input::Image) {
+            ImageInput::Yes
+        } else {
+            ImageInput::No
+        },
+    }
+}
+
+/// Skills are read where they lie.
+fn roots(skills: &AgentSkills) -> Vec<Root> {
+    skills
+        .listed()
+        .into_iter()
+        .filter_map(|skill| skill.file.parent())
+        .map(|folder| Root::new(folder, Access::Read, Trust::Owner))
+        .collect()
+}
+
+fn memory(ask: &ToolsetAsk<'_>) -> Option<MemoryAccess> {
+    let settings = MemorySettings::of(ask.view);
+    settings.enabled.then(|| MemoryAccess {
+        host: ask.host.clone(),
+        index_file: chela_memory::index_file(ask.host, &ask.view.id),
+        places: memory_places(ask.view),
+        settings,
+        embedder: Some(Arc::new(LocalTable)),
+        audience: ask.session.audience(),
+    })
+}
+
+/// Where an agent's memory lies.
+pub fn memory_places(view: &AgentView) -> MemoryPlaces {
+    MemoryPlaces {
+        workspace: view.workspace.value.clone(),
+        sessions: Some(view.agent_dir.value.join("sessions")),
+    }
+}

@@ -1,0 +1,228 @@
+//! Running the tools a model asked for.
+
+use chela_core::{Origin, Trust};
+use chela_model::{Message, Part, ToolCall};
+use chela_tools::{Approver, Call, Effect, Output, Piece, Progress, Success, Toolbox};
+use futures_util::future::join_all;
+use serde_json::Value;
+use tokio::time::sleep;
+
+use super::limits::Repetition;
+use super::{Ended, Step, Turn, TurnError, TurnEvent};
+use crate::session::{Body, CustomMessage, Label, Meta, SessionError};
+
+impl Turn<'_> {
+    /// Runs the calls of one answer. Those that only read run side by side; a call that changes
+    /// something waits for those before it, and those after it wait for it.
+    pub(super) async fn act(&mut self, calls: &[ToolCall]) -> Result<Step, TurnError> {
+        let toolbox = self.toolbox_now();
+        let mut ended = None;
+        for batch in batches(calls, &toolbox) {
+            let time_left = self.spent.time_left(self.now());
+            let interrupted = tokio::select! {
+                biased;
+                () = self.talk.until_stopped() => Some(Ended::Stopped),
+                () = sleep(time_left) => Some(Ended::Limit(self.spent.out_of_time())),
+                outputs = join_all(batch.iter().map(|call| self.run(call, &toolbox))) => {
+                    for (call, output) in batch.iter().zip(outputs) {
+                        ended = ended.or(self.take_note(call, &output?));
+                    }
+                    None
+                }
+            };
+            if let Some(ended) = interrupted {
+                // What has no result on disk reads as interrupted, whoever looks next.
+                return Ok(Step::End(ended));
+            }
+            if let Some(ended) = ended {
+                return Ok(Step::End(ended));
+            }
+        }
+        for text in std::mem::take(&mut self.warned) {
+            let note = CustomMessage {
+                custom_type: "repetition".to_owned(),
+                content: vec![Part::text(text)],
+                display: false,
+                details: Value::Null,
+            };
+            self.talk
+                .sessions
+                .append(&self.session, Body::CustomMessage(note))?;
+        }
+        Ok(Step::Again)
+    }
+
+    /// The tools under the rules for this message, as they are now.
+    fn toolbox_now(&self) -> Toolbox {
+        let info = self.chain.current().info();
+        let policy = self.talk.policy_now(Some((&info.provider, &info.id)));
+        self.prefix.toolbox.for_turn(policy)
+    }
+
+    /// One call, from its mark on disk to its result on disk.
+    async fn run(&self, call: &ToolCall, toolbox: &Toolbox) -> Result<Output, SessionError> {
+        self.surface.event(TurnEvent::ToolStarted {
+            id: call.id.clone(),
+            tool: call.name.clone(),
+            summary: summary(call),
+            arguments: Value::Object(call.arguments.clone()),
+        });
+        let output = match &call.malformed {
+            Some(text) => Output::failed(format!(
+                "The arguments of {} are not a JSON object, so nothing was done: {}",
+                call.name,
+                shortened(text)
+            )),
+            None => {
+                self.talk.sessions.begin_call(&self.session, &call.id)?;
+                let progress = |progress: Progress| {
+                    self.surface.event(TurnEvent::ToolProgress {
+                        id: call.id.clone(),
+                        progress,
+                    });
+                };
+                let approver: &dyn Approver = self.surface;
+                toolbox
+                    .run(
+                        &call.name,
+                        Call {
+                            id: &call.id,
+                            arguments: &call.arguments,
+                            progress: &progress,
+                            approver,
+                        },
+                    )
+                    .await
+            }
+        };
+        self.talk
+            .sessions
+            .append(&self.session, result_of(call, &output))?;
+        self.surface.event(TurnEvent::ToolEnded {
+            id: call.id.clone(),
+            tool: call.name.clone(),
+            success: output.success,
+            text: output.text(),
+            details: output.details.clone(),
+        });
+        Ok(output)
+    }
+
+    /// Looks whether the model goes round in circles.
+    fn take_note(&mut self, call: &ToolCall, output: &Output) -> Option<Ended> {
+        match self
+            .spent
+            .called(&call.name, &call.arguments, &output.text())
+        {
+            Repetition::New => None,
+            Repetition::Warned(times) => {
+                self.warned.push(format!(
+                    "[Chela] {} was called {times} times with the same arguments and the same result. Try something else, or say what is in the way.",
+                    call.name
+                ));
+                None
+            }
+            Repetition::TooOften(times) => Some(Ended::Loop(format!(
+                "{} was called {times} times with the same arguments and the same result",
+                call.name
+            ))),
+        }
+    }
+}
+
+/// Calls that may run side by side, in order.
+fn batches<'c>(calls: &'c [ToolCall], toolbox: &Toolbox) -> Vec<Vec<&'c ToolCall>> {
+    let mut batches: Vec<Vec<&ToolCall>> = Vec::new();
+    let mut open = false;
+    for call in calls {
+        let reads = toolbox
+            .get(&call.name)
+            .is_none_or(|tool| matches!(tool.spec().effect, Effect::Read | Effect::ReadUntrusted));
+        match batches.last_mut() {
+            Some(batch) if open && reads => batch.push(call),
+            _ => batches.push(vec![call]),
+        }
+        open = reads;
+    }
+    batches
+}
+
+/// A result as the transcript keeps it: text for the model, details for people.
+fn result_of(call: &ToolCall, output: &Output) -> Body {
+    let content = output
+        .content
+        .iter()
+        .map(|piece| match piece {
+            Piece::Text(text) => Part::text(text.text()),
+            Piece::Image { mime, data } => Part::Image {
+                mime: mime.clone(),
+                data: data.clone(),
+            },
+        })
+        .collect();
+    Body::Message {
+        message: Message::ToolResult {
+            call_id: call.id.clone(),
+            tool: call.name.clone(),
+            content,
+            is_error: output.success == Success::Failed,
+        },
+        meta: Meta {
+            label: label_of(output),
+            details: output.details.clone(),
+            ..Meta::default()
+        },
+    }
+}
+
+/// The least trusted piece speaks for the whole.
+fn label_of(output: &Output) -> Option<Label> {
+    output
+        .content
+        .iter()
+        .map(|piece| match piece {
+            Piece::Text(text) => Label {
+                trust: text.trust(),
+                origin: text.origin().clone(),
+            },
+            Piece::Image { .. } => Label {
+                trust: Trust::External,
+                origin: Origin::Runtime,
+            },
+        })
+        .min_by_key(|label| label.trust)
+}
+
+/// One line about a call: the argument that says most.
+fn summary(call: &ToolCall) -> String {
+    const TELLING: [&str; 9] = [
+        "command",
+        "path",
+        "url",
+        "query",
+        "pattern",
+        "action",
+        "sessionKey",
+        "explanation",
+        "input",
+    ];
+    let telling = TELLING
+        .iter()
+        .find_map(|name| call.arguments.get(*name))
+        .or_else(|| call.arguments.values().next());
+    let text = match telling {
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+        None => call.malformed.clone().unwrap_or_default(),
+    };
+    shortened(&text)
+}
+
+fn shortened(text: &str) -> String {
+    const MOST: usize = 120;
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
+}

@@ -1,0 +1,220 @@
+//! How a turn begins: the message is made ready and put on disk.
+
+use std::time::Duration;
+
+use chela_config::model::Placement;
+use chela_core::{Audience, ContentHash, Origin, Trust};
+use chela_memory::MemorySettings;
+use chela_memory::prelude::{daily_notes, triggered};
+use chela_model::{Message, Part, Usage};
+use serde_json::json;
+
+use super::limits::{Repeats, Spent, TurnLimits};
+use super::tail::{Block, BlockKind, Sent, tail, unforged};
+use super::{ContextMeter, Reply, Silence, Surface, Turn, TurnError};
+use crate::conversation::{Conversation, Inbound};
+use crate::local;
+use crate::session::{Body, Entry, Meta, Sender};
+
+impl<'a> Turn<'a> {
+    /// Takes a message in. When this returns, it is on disk.
+    pub(super) fn accept(
+        talk: &'a Conversation,
+        message: Inbound,
+        surface: &'a dyn Surface,
+    ) -> Result<Self, TurnError> {
+        let session = talk.roll_over()?;
+        let chain = talk.chain().map_err(crate::agent::OpenError::from)?;
+        let prefix = talk.prefix_for(Some(&chain))?;
+        let model = chain.primary().reference();
+        let volatile = talk
+            .assemble(&prefix.tools, prefix.size, Some(model))?
+            .prompt;
+        let volatile = volatile.volatile().trim().to_owned();
+        let placement = talk.view.context_placement.value;
+        let mut blocks = Vec::new();
+        if placement != Placement::SystemTail {
+            blocks.push(Block {
+                kind: BlockKind::Facts,
+                text: volatile.clone(),
+                origin: Origin::Runtime,
+                trust: Trust::Operator,
+            });
+        }
+        let branch = talk.sessions.branch(&session)?;
+        blocks.extend(talk.blocks_for(&message.text, is_first(&branch)));
+        let (content, lead, sent) = content_of(&message, &blocks, &sent_before(&branch));
+        talk.sessions.accept(
+            &session,
+            Message::User { content },
+            Meta {
+                lead,
+                sender: talk.sender_of_record(),
+                details: match sent.is_empty() {
+                    true => serde_json::Value::Null,
+                    false => json!({ "runtime": sent }),
+                },
+                ..Meta::default()
+            },
+        )?;
+        let now = talk.agents.host.clock.now();
+        Ok(Self {
+            spent: Spent::new(talk.turn_limits(), now),
+            talk,
+            surface,
+            session,
+            chain,
+            prefix,
+            system_tail: match placement {
+                Placement::SystemTail => volatile,
+                _ => String::new(),
+            },
+            usage: Usage::default(),
+            meter: ContextMeter::default(),
+            reply: Reply::Silent {
+                why: Silence::Empty,
+            },
+            warned: Vec::new(),
+            made_room: false,
+        })
+    }
+
+    /// Messages that came while the turn ran, put on disk in their turn. Says whether there were
+    /// any.
+    pub(super) fn steered(&mut self) -> Result<bool, TurnError> {
+        let messages = self.talk.take_steering();
+        for text in &messages {
+            self.talk.sessions.accept(
+                &self.session,
+                Message::user(unforged(text)),
+                Meta {
+                    sender: self.talk.sender_of_record(),
+                    ..Meta::default()
+                },
+            )?;
+        }
+        Ok(!messages.is_empty())
+    }
+}
+
+impl Conversation {
+    /// What the runtime adds to this message, besides the facts.
+    fn blocks_for(&self, message: &str, first: bool) -> Vec<Block> {
+        let mut blocks = Vec::new();
+        let workspace = &self.view.workspace.value;
+        if self.key.audience() == Audience::Private {
+            if first {
+                blocks.extend(self.recent_notes());
+            }
+            let recalled = triggered(workspace, message);
+            let text = recalled
+                .iter()
+                .map(|entry| format!("{}#L{}: {}", entry.label, entry.line, entry.text))
+                .collect::<Vec<_>>()
+                .join("\n");
+            blocks.push(block(BlockKind::Recall, text, "MEMORY.md", Trust::Owner));
+        }
+        if let Ok(skills) = self.agents.assembler.skills(&self.view.id) {
+            blocks.push(Block {
+                kind: BlockKind::Skills,
+                text: skills.relevant(message),
+                origin: Origin::Runtime,
+                trust: Trust::Owner,
+            });
+        }
+        blocks
+    }
+
+    /// The daily notes a fresh session starts with.
+    fn recent_notes(&self) -> Option<Block> {
+        let settings = MemorySettings::of(&self.view).prelude;
+        let today = local::day(&self.agents.host, self.view.user_timezone.value.as_deref());
+        let notes = daily_notes(&self.view.workspace.value, today, &settings);
+        let text = notes
+            .iter()
+            .map(|note| format!("{}\n{}", note.label, note.text))
+            .collect::<Vec<_>>()
+            .join("\n\n");
+        (!text.is_empty()).then(|| block(BlockKind::RecentNotes, text, "memory", Trust::Agent))
+    }
+
+    fn turn_limits(&self) -> TurnLimits {
+        let close = self
+            .view
+            .tools
+            .value
+            .loop_detection
+            .as_ref()
+            .unwrap_or(&self.agents.loaded.config.tools.loop_detection)
+            .enabled;
+        TurnLimits {
+            steps: self.view.max_steps.value,
+            time: Duration::from_secs(self.view.timeout_seconds.value),
+            repeats: if close { Repeats::CLOSE } else { Repeats::WIDE },
+        }
+    }
+
+    fn sender_of_record(&self) -> Option<Sender> {
+        self.ask.sender.as_ref().map(|sender| Sender {
+            id: sender.id.clone().unwrap_or_default(),
+            name: sender.name.clone(),
+            channel: self.ask.channel.clone(),
+            message_id: None,
+        })
+    }
+}
+
+fn block(kind: BlockKind, text: String, path: &str, trust: Trust) -> Block {
+    Block {
+        kind,
+        origin: Origin::File {
+            path: path.to_owned(),
+            hash: ContentHash::of(&text),
+        },
+        text,
+        trust,
+    }
+}
+
+/// The parts of the message, how many of them are the runtime's, and which blocks they hold.
+fn content_of(message: &Inbound, blocks: &[Block], before: &[Sent]) -> (Vec<Part>, u32, Vec<Sent>) {
+    let mut content = Vec::new();
+    let mut sent = Vec::new();
+    if let Some((text, marks)) = tail(blocks, before) {
+        content.push(Part::text(text));
+        sent = marks;
+    }
+    let lead = u32::from(!content.is_empty());
+    if !message.text.is_empty() || message.images.is_empty() {
+        content.push(Part::text(unforged(&message.text)));
+    }
+    content.extend(message.images.iter().map(|image| Part::Image {
+        mime: image.mime.clone(),
+        data: image.data.clone(),
+    }));
+    (content, lead, sent)
+}
+
+fn is_first(branch: &[Entry]) -> bool {
+    !branch
+        .iter()
+        .any(|entry| matches!(entry.body, Body::Message { .. } | Body::Compaction(_)))
+}
+
+/// The blocks the model can still see: those before a compaction are gone.
+fn sent_before(branch: &[Entry]) -> Vec<Sent> {
+    let kept_from = branch.iter().rev().find_map(|entry| match &entry.body {
+        Body::Compaction(compaction) => Some(compaction.first_kept),
+        _ => None,
+    });
+    branch
+        .iter()
+        .filter(|entry| kept_from.is_none_or(|first| entry.id >= first))
+        .filter_map(|entry| match &entry.body {
+            Body::Message { meta, .. } => meta.details.get("runtime"),
+            _ => None,
+        })
+        .filter_map(|marks| serde_json::from_value::<Vec<Sent>>(marks.clone()).ok())
+        .flatten()
+        .collect()
+}

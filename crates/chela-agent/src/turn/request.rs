@@ -1,0 +1,54 @@
+//! The request of a step, made from what is on disk.
+
+use chela_core::tokens;
+use chela_model::{Cache, Request, Thinking};
+
+use super::{Turn, TurnError};
+use crate::compact::tokens_of;
+
+impl Turn<'_> {
+    pub(super) fn request(&self) -> Result<Request, TurnError> {
+        let target = self.chain.current();
+        Ok(Request {
+            system: self.prefix.system(&self.system_tail),
+            messages: self.talk.sessions.context(&self.session)?,
+            tools: self.prefix.tools.clone(),
+            tool_mode: target.tool_mode(),
+            thinking: self.talk.thinking(),
+            max_tokens: None,
+            cache: Cache {
+                retention: None,
+                key: self.session.id.as_str().to_owned(),
+            },
+            params: serde_json::Map::new(),
+        })
+    }
+}
+
+/// What a request costs by our own count.
+pub(crate) fn estimate(request: &Request) -> u64 {
+    let tools: usize = request
+        .tools
+        .iter()
+        .map(|tool| {
+            tokens::count(&tool.name)
+                + tokens::count(&tool.description)
+                + tokens::count(&tool.parameters.to_string())
+        })
+        .sum();
+    let messages: usize = request.messages.iter().map(tokens_of).sum();
+    let system = tokens::count(&request.system.stable) + tokens::count(&request.system.tail);
+    (system + tools + messages) as u64
+}
+
+/// A thinking level by its name in the config.
+pub(crate) fn thinking_named(level: &str) -> Thinking {
+    match level {
+        "minimal" => Thinking::Minimal,
+        "low" => Thinking::Low,
+        "medium" | "adaptive" => Thinking::Medium,
+        "high" => Thinking::High,
+        "xhigh" | "max" => Thinking::XHigh,
+        _ => Thinking::Off,
+    }
+}

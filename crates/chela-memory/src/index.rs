@@ -140,11 +140,8 @@ pub fn sync(
     report.removed = work.gone.len();
     work.run(store, request, &known, progress, &mut report)?;
     merge::tidy(store)?;
-    if let Some(embedder) = request.embedder
-        && report.outcome == SyncOutcome::Complete
-        && let Err(problem) = vectors::fill(store, embedder, request)?
-    {
-        report.problems.push(problem.to_string());
+    if report.outcome == SyncOutcome::Complete {
+        report.problems.extend(vectors::keep_up(store, request)?);
     }
     Ok(report)
 }

@@ -8,11 +8,14 @@ use chela_core::{AgentId, Audience, Host};
 use crate::day::Day;
 use crate::embed::{Embedder, LocalTable};
 use crate::index::{self, Depth, Progress, SyncReport, SyncRequest};
-use crate::search::{Budget, Excerpt, SearchAnswer, SearchRequest, Searcher, Weights, excerpts};
+use crate::search::{
+    Budget, Excerpt, SearchAnswer, SearchRequest, Searcher, VectorState, Weights, excerpts,
+};
 use crate::settings::{MemorySettings, Switch};
 use crate::source::Places;
 use crate::store::{Notice, Store, StoreError};
 use crate::transcript::TranscriptSource;
+use crate::vectors::{self, Filled, Quote, Spend, Step};
 
 /// Where the index of an agent lies.
 pub fn index_file(host: &Host, agent: &AgentId) -> PathBuf {
@@ -225,12 +228,37 @@ impl<'a> Memory<'a> {
         self.with.settings.sync.on_search == Switch::On
     }
 
+    /// What making the vectors that are missing would take, before anything is spent.
+    pub fn quote(&self) -> Result<Option<Quote>, StoreError> {
+        self.with
+            .embedder
+            .map(|embedder| vectors::quote(&self.store, embedder))
+            .transpose()
+    }
+
+    /// Makes the vectors that are missing, however many. Stopped or killed, it goes on where it
+    /// was the next time; searches answer meanwhile.
+    pub fn make_vectors(&mut self, step: Step<'_>) -> Result<Filled, StoreError> {
+        let Some(embedder) = self.with.embedder else {
+            return Ok(Filled::Complete);
+        };
+        let request = SyncRequest {
+            host: self.with.host,
+            places: &self.with.places,
+            settings: &self.with.settings,
+            embedder: Some(embedder),
+            transcripts: None,
+            depth: Depth::Quick,
+        };
+        vectors::fill(&mut self.store, embedder, &request, Spend::All, step)
+    }
+
     fn try_search(&mut self, ask: &Ask<'_>) -> Result<Found, StoreError> {
         let mut query = self.with.settings.query.clone();
         query.max_results = ask.max_results.unwrap_or(query.max_results).clamp(1, 100);
         query.min_score = ask.min_score.or(query.min_score);
         let count = query.max_results;
-        let request = SearchRequest {
+        let mut request = SearchRequest {
             question: ask.question,
             settings: &query,
             weights: &self.weights,
@@ -239,7 +267,28 @@ impl<'a> Memory<'a> {
             audience: ask.audience,
             hits: count * HITS_PER_RESULT,
         };
-        let answer = self.searcher.search(&self.store, &request)?;
+        let stand_in = self.with.embedder.and_then(Embedder::stand_in);
+        let mut problem = None;
+        let mut answer = None;
+        if stand_in.is_none() || self.has_vectors()? {
+            let first = self.searcher.search(&self.store, &request)?;
+            match first.vectors.clone() {
+                VectorState::Failed { problem: why } if stand_in.is_some() => problem = Some(why),
+                _ => answer = Some(first),
+            }
+        }
+        let answer = match answer {
+            Some(answer) => answer,
+            None => {
+                request.embedder = stand_in;
+                let mut other = self.searcher.search(&self.store, &request)?;
+                if let VectorState::Used { model } | VectorState::Partial { model } = other.vectors
+                {
+                    other.vectors = VectorState::StandIn { model, problem };
+                }
+                other
+            }
+        };
         let excerpts = excerpts(
             &answer.hits,
             Budget::Results {
@@ -248,6 +297,14 @@ impl<'a> Memory<'a> {
             },
         );
         Ok(Found { answer, excerpts })
+    }
+
+    /// Whether the provider's own vectors are there to search with.
+    fn has_vectors(&self) -> Result<bool, StoreError> {
+        let Some(embedder) = self.with.embedder else {
+            return Ok(true);
+        };
+        Ok(vectors::coverage(&self.store, &embedder.id().to_string())?.answers())
     }
 
     fn reopen(&mut self) -> Result<(), StoreError> {

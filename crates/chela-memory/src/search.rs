@@ -12,6 +12,7 @@ mod fetch;
 mod keyword;
 mod meaning;
 mod rank;
+mod soft;
 mod weights;
 
 use chela_core::{Audience, Trust};
@@ -85,6 +86,11 @@ pub enum VectorState {
     },
     Failed {
         problem: EmbedError,
+    },
+    /// Another model answered: the first has too few vectors yet, or failed.
+    StandIn {
+        model: String,
+        problem: Option<EmbedError>,
     },
 }
 

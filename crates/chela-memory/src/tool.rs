@@ -119,10 +119,17 @@ fn results(found: &Found, cite: Cite) -> String {
             }
         }
     }
-    if let VectorState::Failed { problem } = &found.answer.vectors {
-        text.push_str(&format!(
+    match &found.answer.vectors {
+        VectorState::Failed { problem } => text.push_str(&format!(
             "\nNote: searched by words only, because the {problem}.\n"
-        ));
+        )),
+        VectorState::StandIn {
+            problem: Some(problem),
+            ..
+        } => text.push_str(&format!(
+            "\nNote: searched with simpler vectors, because the {problem}.\n"
+        )),
+        _ => {}
     }
     text
 }

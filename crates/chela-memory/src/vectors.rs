@@ -4,6 +4,7 @@
 //! provider or a change back to an earlier model costs no second run.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 
 use rusqlite::{OptionalExtension, params};
 
@@ -51,12 +52,77 @@ pub fn quote(store: &Store, embedder: &dyn Embedder) -> Result<Quote, StoreError
     Ok(quote)
 }
 
-/// Makes the vectors that are missing under a model. The keyword index answers all the while.
+/// How many chunks have a vector of a model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Coverage {
+    pub chunks: usize,
+    pub missing: usize,
+}
+
+impl Coverage {
+    /// Whether a search with these vectors finds what is there: a note or two may be on their way.
+    pub fn answers(self) -> bool {
+        self.missing * 20 <= self.chunks
+    }
+}
+
+/// Counts without reading a text.
+pub fn coverage(store: &Store, model: &str) -> Result<Coverage, StoreError> {
+    store
+        .connection()
+        .query_row(
+            "SELECT coalesce(sum(f.chunks), 0), \
+             coalesce(sum(CASE WHEN v.segment IS NULL THEN f.chunks ELSE 0 END), 0) \
+             FROM files f LEFT JOIN vectors v ON v.segment = f.segment AND v.model = ?1",
+            [model],
+            |row| {
+                Ok(Coverage {
+                    chunks: row.get(0)?,
+                    missing: row.get(1)?,
+                })
+            },
+        )
+        .map_err(|error| store.explain(error))
+}
+
+/// How much may be made without asking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spend {
+    /// What a few changed notes need; more waits for [`Spend::All`].
+    Little,
+    All,
+}
+
+/// Chunks that are made without asking.
+const LITTLE: usize = 256;
+
+/// How making vectors ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Filled {
+    Complete,
+    /// Too many are missing to make them unasked.
+    Waiting {
+        chunks: usize,
+    },
+    /// The caller asked to stop; what was made is kept.
+    Stopped,
+    Failed {
+        problem: EmbedError,
+    },
+}
+
+/// Chunks made and chunks to be made.
+pub type Step<'a> = &'a mut dyn FnMut(usize, usize) -> ControlFlow<()>;
+
+/// Makes the vectors that are missing under a model. The index answers all the while, and what
+/// was made stays when this is cut short.
 pub fn fill(
     store: &mut Store,
     embedder: &dyn Embedder,
     request: &SyncRequest<'_>,
-) -> Result<Result<(), EmbedError>, StoreError> {
+    spend: Spend,
+    step: Step<'_>,
+) -> Result<Filled, StoreError> {
     let model = embedder.id().to_string();
     let now = i64::try_from(request.host.unix_time()).unwrap_or(0);
     let batch = match embedder.cost() {
@@ -64,6 +130,11 @@ pub fn fill(
         EmbedCost::PerBatch { texts, .. } => texts.max(1),
     };
     let caches = request.settings.cache.enabled && embedder.cost() != EmbedCost::Instant;
+    let total = coverage(store, &model)?.missing;
+    if spend == Spend::Little && embedder.cost() != EmbedCost::Instant && total > LITTLE {
+        return Ok(Filled::Waiting { chunks: total });
+    }
+    let mut done = 0;
     let segments = missing(store, &model).map_err(|error| store.explain(error))?;
     for segment in segments {
         let units = units(store, &segment).map_err(|error| store.explain(error))?;
@@ -75,7 +146,11 @@ pub fn fill(
                 None => wanted.push(unit),
             }
         }
+        done += vectors.len();
         for some in wanted.chunks(batch) {
+            if step(done, total).is_break() {
+                return Ok(Filled::Stopped);
+            }
             let texts: Vec<EmbedText<'_>> = some
                 .iter()
                 .map(|unit| EmbedText {
@@ -85,7 +160,7 @@ pub fn fill(
                 .collect();
             let made = match embedder.embed(&texts, EmbedRole::Document) {
                 Ok(made) => made,
-                Err(problem) => return Ok(Err(problem)),
+                Err(problem) => return Ok(Filled::Failed { problem }),
             };
             let mut keep = |store: &mut Store| {
                 let transaction = store.connection_mut().transaction()?;
@@ -102,6 +177,7 @@ pub fn fill(
                 transaction.commit()
             };
             keep(store).map_err(|error| store.explain(error))?;
+            done += some.len();
         }
         let dimensions = vectors
             .values()
@@ -132,7 +208,35 @@ pub fn fill(
         write(store).map_err(|error| store.explain(error))?;
     }
     trim(store, request.settings.cache.max_entries).map_err(|error| store.explain(error))?;
-    Ok(Ok(()))
+    Ok(Filled::Complete)
+}
+
+/// After the words are indexed: makes the few vectors that are missing, and says why others are.
+/// Who stands in for a provider gets its vectors too, where that costs nothing or the provider
+/// fails.
+pub(crate) fn keep_up(
+    store: &mut Store,
+    request: &SyncRequest<'_>,
+) -> Result<Option<String>, StoreError> {
+    let Some(embedder) = request.embedder else {
+        return Ok(None);
+    };
+    let mut on = |_, _| ControlFlow::Continue(());
+    let filled = fill(store, embedder, request, Spend::Little, &mut on)?;
+    let told = match &filled {
+        Filled::Complete | Filled::Stopped => None,
+        Filled::Failed { problem } => Some(problem.to_string()),
+        Filled::Waiting { chunks } => Some(format!(
+            "{chunks} chunks have no vector of {} yet; `chela memory index` makes them",
+            embedder.id()
+        )),
+    };
+    if let Some(other) = embedder.stand_in()
+        && (other.cost() == EmbedCost::Instant || matches!(filled, Filled::Failed { .. }))
+    {
+        fill(store, other, request, Spend::Little, &mut on)?;
+    }
+    Ok(told)
 }
 
 struct Missing {
@@ -224,3 +328,6 @@ fn trim(store: &Store, most: usize) -> rusqlite::Result<()> {
         )
         .map(drop)
 }
+
+#[cfg(test)]
+mod tests;

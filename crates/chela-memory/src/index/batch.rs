@@ -40,7 +40,10 @@ pub fn write(
     // Vectors first: they need no lock.
     let mut vectors = request
         .embedder
-        .filter(|e| e.cost() == EmbedCost::Instant)
+        .into_iter()
+        .flat_map(|embedder| [Some(embedder), embedder.stand_in()])
+        .flatten()
+        .find(|e| e.cost() == EmbedCost::Instant)
         .map(|embedder| (embedder.id().to_string(), Matrix::new(0), embedder));
     let mut run = |store: &mut Store| {
         let transaction = store

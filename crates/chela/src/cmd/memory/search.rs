@@ -71,8 +71,15 @@ pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, wish: &Wish) ->
     };
     let found = memory.search(&ask).map_err(explained)?;
     notes.extend(memory.notices().iter().map(ToString::to_string));
-    if let VectorState::Failed { problem } = &found.answer.vectors {
-        notes.push(format!("searched by words only: {problem}"));
+    match &found.answer.vectors {
+        VectorState::Failed { problem } => {
+            notes.push(format!("searched by words only: {problem}"));
+        }
+        VectorState::StandIn {
+            model,
+            problem: Some(problem),
+        } => notes.push(format!("searched with {model} instead: {problem}")),
+        _ => {}
     }
     if wish.json {
         screen.json(&as_json(wish, &found, &notes))?;
@@ -171,6 +178,7 @@ fn vectors(state: &VectorState) -> String {
         VectorState::Partial { model } => format!("{model}, not complete yet"),
         VectorState::Off => "off".into(),
         VectorState::Failed { .. } => "failed".into(),
+        VectorState::StandIn { model, .. } => format!("{model}, standing in"),
     }
 }
 

@@ -231,6 +231,15 @@ mod tests {
     }
 
     #[test]
+    fn long_questions_are_about_a_subject() {
+        assert_eq!(read("where did we park").subject(), 0.0);
+        let long =
+            "similarity laws obeyed constructing aeroelastic models heated high speed aircraft";
+        assert_eq!(read(long).subject(), 1.0);
+        assert_eq!(read(&format!("{long} max_results")).subject(), 0.0);
+    }
+
+    #[test]
     fn phrases_names_and_wishes_are_found() {
         let query = read("latest \"blue bike\" of Ann's");
         assert_eq!(query.phrases, ["blue bike"]);

@@ -396,3 +396,55 @@ fn found_first(memory: &mut Memory<'_>, question: &str) -> String {
         .label
         .clone()
 }
+
+#[test]
+fn the_best_pages_say_what_the_subject_is() {
+    let filler = |seed: usize| -> String {
+        (0..60)
+            .map(|at| format!("filler{} ", (seed * 61 + at * 7) % 997))
+            .collect()
+    };
+    let mut home = Home::new(&[]);
+    for (name, about) in [
+        (
+            "a",
+            "supersonic wing flutter panel heating analysis gadolinium",
+        ),
+        (
+            "b",
+            "supersonic wing flutter model tests heating gadolinium",
+        ),
+        (
+            "c",
+            "supersonic wing flutter of heated structures gadolinium",
+        ),
+        ("d", "supersonic wing flutter of heated structures"),
+        ("e", "library opening hours and fees"),
+    ] {
+        home.write(
+            &format!("memory/{name}.md"),
+            &format!(
+                "{about} {}\n",
+                filler(name.len() + usize::from(name.as_bytes()[0]))
+            ),
+        );
+    }
+    let question = "what governs flutter of heated supersonic wing structures under aerodynamic load and stress";
+    let mut memory = home.synced();
+    let hits = memory.search(&ask(question)).unwrap().answer.hits;
+    let agreed = |name: &str| {
+        let hit = hits
+            .iter()
+            .find(|hit| hit.label == format!("memory/{name}.md"));
+        hit.map_or(0.0, |hit| hit.explain.agreed)
+    };
+    // `c` and `d` answer the question alike; `c` has a word the others share that was not asked for.
+    assert!(agreed("c") > agreed("d"), "{} {}", agreed("c"), agreed("d"));
+    assert!(agreed("d") > agreed("e"));
+    // A short question asks for a fact, and entries are no pages.
+    let short = memory.search(&ask("wing flutter")).unwrap().answer.hits;
+    assert!(short.iter().all(|hit| hit.explain.agreed == 0.0));
+    home = notes();
+    let hits = home.synced().search(&ask(question)).unwrap().answer.hits;
+    assert!(hits.iter().all(|hit| hit.explain.agreed == 0.0));
+}

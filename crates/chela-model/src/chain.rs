@@ -11,7 +11,6 @@ use std::time::Duration;
 
 pub use cooldown::Pace;
 
-use crate::discover::learn;
 use crate::models::ResolveError;
 use crate::{Event, Failure, Http, ModelError, Request, Response, Target};
 
@@ -80,7 +79,7 @@ impl Chain {
     pub async fn learned(mut self, http: &Http) -> Self {
         let mut targets = Vec::with_capacity(self.targets.len());
         for target in self.targets {
-            targets.push(learn(http, target).await);
+            targets.push(target.learned(http).await);
         }
         self.targets = targets;
         self

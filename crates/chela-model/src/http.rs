@@ -68,6 +68,44 @@ impl Http {
         }
     }
 
+    /// One plain request, for services that are no chat models. The error says why there was no
+    /// answer at all.
+    pub async fn post(
+        &self,
+        url: &str,
+        headers: &[(String, String)],
+        body: Vec<u8>,
+        patience: Duration,
+    ) -> Result<Posted, String> {
+        let mut request = self.client(url)?.post(url).timeout(patience).body(body);
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        let plain = |error: reqwest::Error| match error.is_timeout() {
+            true => format!("no answer within {} s", patience.as_secs()),
+            false => chain(&error.without_url()),
+        };
+        let mut response = request.send().await.map_err(plain)?;
+        let mut posted = Posted {
+            status: response.status().as_u16(),
+            headers: response
+                .headers()
+                .iter()
+                .filter_map(|(name, value)| {
+                    Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
+                })
+                .collect(),
+            body: Vec::new(),
+        };
+        while let Some(piece) = response.chunk().await.map_err(plain)? {
+            if posted.body.len() + piece.len() > MOST_ANSWER {
+                return Err("the answer is too long".to_owned());
+            }
+            posted.body.extend_from_slice(&piece);
+        }
+        Ok(posted)
+    }
+
     /// The client for an address; the error says what in the setup is at fault.
     pub(crate) fn client(&self, url: &str) -> Result<&Client, String> {
         let secure = url.starts_with("https:") || !is_local(url);
@@ -80,6 +118,28 @@ impl Http {
             .as_ref()
             .map_err(Clone::clone)
     }
+}
+
+/// What came back, whatever the status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Posted {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+/// More than any service has to say.
+const MOST_ANSWER: usize = 64 * 1024 * 1024;
+
+/// An error and what is behind it, in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        text.push_str(&format!(": {inner}"));
+        source = inner.source();
+    }
+    text
 }
 
 impl Way {

@@ -35,7 +35,7 @@ pub use compat::{Compat, MaxTokensField, SchemaProfile, ThinkingFormat};
 pub use discover::{Found, FoundModel, HOW_TO_GET_ONE, discover};
 pub use error::{Failure, ModelError};
 pub use fault::Complaint;
-pub use http::Http;
+pub use http::{Http, Posted};
 pub use info::{Cost, InfoSource, Input, ModelInfo};
 pub use key::Key;
 pub use message::{Message, Part, ToolCall};

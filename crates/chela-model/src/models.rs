@@ -106,20 +106,10 @@ impl Models {
 
     /// Every model that is configured: listed at a provider, given to agents, or the default.
     pub fn list(&self) -> Vec<ModelInfo> {
-        let of_providers = self.providers.iter().flat_map(|provider| {
-            let models = provider.models.iter();
-            models.map(|model| format!("{}/{}", provider.id, model.id))
-        });
-        let chosen = self.default.iter().flat_map(|choice| {
-            let names = choice.primary().into_iter().map(str::to_owned);
-            names.chain(choice.fallbacks().iter().cloned())
-        });
+        let chosen = self.chosen().map(str::to_owned);
         let mut seen = Vec::new();
         let mut list: Vec<ModelInfo> = Vec::new();
-        for name in chosen
-            .chain(of_providers)
-            .chain(self.listed.iter().cloned())
-        {
+        for name in chosen.chain(self.references()) {
             if let Ok(target) = self.resolve(&name)
                 && !seen.contains(&target.info.reference)
             {
@@ -138,6 +128,14 @@ impl Models {
     /// The model of the config for all agents, as written.
     pub fn default_model(&self) -> Option<&str> {
         self.default.as_ref().and_then(ModelChoice::primary)
+    }
+
+    /// The default model and its fallbacks, as written.
+    pub fn chosen(&self) -> impl Iterator<Item = &str> {
+        self.default.iter().flat_map(|choice| {
+            let fallbacks = choice.fallbacks().iter().map(String::as_str);
+            choice.primary().into_iter().chain(fallbacks)
+        })
     }
 
     /// The built-in endpoints with a key in the environment, best first, each with the model to

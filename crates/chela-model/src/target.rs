@@ -98,6 +98,13 @@ impl Target {
         crate::call::stream(self, http, request, sink).await
     }
 
+    /// With what its server says about the model, where the config does not: see
+    /// [`crate::Chain::learned`].
+    #[must_use]
+    pub async fn learned(self, http: &Http) -> Self {
+        crate::discover::learn(http, self).await
+    }
+
     pub(crate) fn with_timeout(mut self, timeout: Option<Duration>) -> Self {
         self.call_timeout = timeout;
         self

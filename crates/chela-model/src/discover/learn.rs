@@ -27,20 +27,24 @@ pub async fn learn(http: &Http, mut target: Target) -> Target {
     let (key, id) = (credentials.key.as_ref(), target.info.id.as_str());
     let provider = &target.provider;
     let mut info: ModelInfo = (*target.info).clone();
-    let told = match target.family() {
-        Family::Ollama => ask::show(http, provider, id, key, WAIT)
-            .await
-            .map(|told| of_ollama(&told, &mut info)),
-        Family::LlamaCpp => ask::props(http, provider, key, WAIT)
-            .await
-            .map(|told| of_llama_cpp(&told, &mut info)),
-        _ => match ask::listed(http, provider, id, key, WAIT).await {
-            Some(told) => Some(of_list(&told, &mut info)),
-            // Many a stranger is a llama.cpp under another name.
-            None => None,
-        },
-    };
-    if told.is_some() && info.context_window.is_some() {
+    match target.family() {
+        Family::Ollama => {
+            if let Some(told) = ask::show(http, provider, id, key, WAIT).await {
+                of_ollama(&told, &mut info);
+            }
+        }
+        Family::LlamaCpp => {
+            if let Some(told) = ask::props(http, provider, key, WAIT).await {
+                of_llama_cpp(&told, &mut info);
+            }
+        }
+        _ => {
+            if let Some(told) = ask::listed(http, provider, id, key, WAIT).await {
+                of_list(&told, &mut info);
+            }
+        }
+    }
+    if info.context_window.is_some() {
         info.source = InfoSource::Server;
         target.info = Arc::new(info);
     }

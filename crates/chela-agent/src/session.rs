@@ -18,6 +18,7 @@ mod jsonl;
 mod list;
 mod maintenance;
 mod record;
+mod remembered;
 mod reset;
 mod route;
 mod salvage;

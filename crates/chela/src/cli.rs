@@ -3,6 +3,7 @@
 pub mod skills;
 
 mod memory;
+mod sessions;
 mod testkit;
 
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub use memory::{BenchMode, MemoryCommand};
+pub use sessions::SessionsCommand;
 pub use testkit::TestkitCommand;
 
 #[derive(Debug, Parser)]
@@ -85,6 +87,10 @@ Examples:
     /// What is remembered: search it, measure it, keep it good
     #[command(subcommand)]
     Memory(MemoryCommand),
+
+    /// The conversations: list, read, export, clean up
+    #[command(subcommand)]
+    Sessions(SessionsCommand),
 
     /// The agents, what they may do and where each setting comes from
     #[command(subcommand)]

@@ -11,6 +11,7 @@ mod memory;
 mod notices;
 mod prompt;
 mod reference;
+mod sessions;
 mod setup;
 mod skills;
 mod status;
@@ -38,6 +39,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: Option<Command>) -> Outcom
         Some(Command::Config(command)) => config::run(host, screen, command),
         Some(Command::Workspace(command)) => workspace::run(host, screen, command),
         Some(Command::Memory(command)) => memory::run(host, screen, command),
+        Some(Command::Sessions(command)) => sessions::run(host, screen, command),
         Some(Command::Agents(command)) => agents::run(host, screen, command),
         Some(Command::Skills(command)) => skills::run(host, screen, command),
         Some(Command::Prompt(args)) => prompt::run(host, screen, args),

@@ -10,7 +10,7 @@
 
 use super::code::Code;
 use super::fold::{Seen, seen};
-use super::whole::{LABELS, PIECES, letters, silence, without_markup};
+use super::whole::{LABELS, PIECES, is_leftover, letters, silence, without_markup};
 use crate::turn::Silence;
 
 /// How much of what was shown is remembered, in characters that can be seen.
@@ -326,12 +326,8 @@ impl Scrub {
             (left.ends_with('_') && left.len() > 1) || (right.starts_with('_') && right.len() > 1);
         let mixed = name.contains(|c: char| c.is_ascii_uppercase())
             && name.contains(|c: char| c.is_ascii_lowercase());
-        if !longer
-            || mixed
-            || name.starts_with('_')
-            || name.ends_with('_')
-            || silence(&name).is_some()
-        {
+        let marked = name.starts_with('_') || name.ends_with('_');
+        if !longer || mixed || marked || !word.is_ascii() || is_leftover(&name) {
             return false;
         }
         let mut code = self.shown.code.clone();

@@ -73,6 +73,24 @@ fn thoughts(shown: &[Shown]) -> String {
 
 /// Whether a text holds one of the words in a form that is nobody's prose.
 fn holds_word(text: &str) -> bool {
+    // Inside of code, a longer name is another word.
+    let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_name = |run: &str| {
+        let run = run.to_ascii_lowercase();
+        ["no_reply", "heartbeat_ok"].iter().any(|word| {
+            run.split_once(word).is_some_and(|(left, right)| {
+                (left.len() > 1 && left.ends_with('_'))
+                    || (right.len() > 1 && right.starts_with('_'))
+            })
+        })
+    };
+    let text: String = if text.contains('`') || text.contains("~~~") {
+        text.split_inclusive(|c| !part(c))
+            .filter(|run| !is_name(run.trim_end_matches(|c| !part(c))))
+            .collect()
+    } else {
+        text.to_owned()
+    };
     let plain: String = text
         .chars()
         .filter(|c| !matches!(c, '\\' | '*' | '`' | '~'))
@@ -507,8 +525,6 @@ proptest! {
         said.push_str(&end);
         let (shown, reply) = stream(settings, &said, &lengths);
         let screen = on_screen(&shown);
-        // A name inside code is another word.
-        prop_assume!(!said.contains('`') || !screen.contains('`') || !screen.contains('_'));
         prop_assert!(!holds_word(&screen), "{said:?} showed {screen:?}");
         prop_assert!(!holds_word(&thoughts(&shown)), "{said:?} thought {:?}", thoughts(&shown));
         if let Reply::Deliver(delivery) = &reply {

@@ -49,6 +49,13 @@ impl Sessions {
     }
 }
 
+impl Entry {
+    /// The entry as an export writes it.
+    pub fn to_json(&self) -> Value {
+        line(self)
+    }
+}
+
 /// One entry as a line.
 pub(super) fn line(entry: &Entry) -> Value {
     let mut line = Map::new();

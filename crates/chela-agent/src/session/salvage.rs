@@ -66,6 +66,16 @@ pub fn salvage(host: &Host, path: &Path, folder: &Path) -> Result<Salvaged, Sess
     Ok(saved)
 }
 
+impl super::Sessions {
+    /// Reads the whole file to see whether anything in it is damaged.
+    pub fn is_sound(&self) -> bool {
+        self.read(|connection| {
+            connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
+        })
+        .is_ok_and(|verdict| verdict == "ok")
+    }
+}
+
 /// The headers that can be read, from both ends towards the damage.
 fn sessions(connection: &Connection, lost: &mut Vec<String>) -> Vec<(i64, serde_json::Value)> {
     let mut found = std::collections::BTreeMap::new();

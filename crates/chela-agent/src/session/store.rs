@@ -127,6 +127,7 @@ impl Sessions {
                 source,
             })?;
         }
+        keep_private(path);
         let connection = Connection::open(path)
             .and_then(|mut connection| {
                 prepare(&mut connection)?;
@@ -420,8 +421,25 @@ fn find_current(connection: &Connection, key: &SessionKey) -> rusqlite::Result<O
         .optional()
 }
 
+/// Conversations are nobody else's business: the file is made for its owner alone, and SQLite
+/// gives its journal the same permissions. Best effort: opening says what is wrong.
+fn keep_private(path: &Path) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        let _ = std::fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path);
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+}
+
 fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY)?;
+    connection.set_prepared_statement_cache_capacity(64);
     // Fails on a file that is no database, before anything is changed.
     let found = version(connection)?;
     if found > schema::VERSION {

@@ -10,6 +10,7 @@ mod doctor;
 mod first_use;
 mod memory;
 mod prompt;
+mod sessions;
 mod skills;
 mod testkit;
 mod workspace;

@@ -178,6 +178,20 @@ fn a_file_that_is_no_database_is_not_touched() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
 }
 
+#[cfg(unix)]
+#[test]
+fn the_file_is_its_owner_s_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let fixture = Fixture::new();
+    let session = fixture.session("agent:main:main");
+    fixture.sessions.append(&session, user("hi")).unwrap();
+    for file in std::fs::read_dir(fixture.dir.path()).unwrap() {
+        let file = file.unwrap();
+        let mode = file.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{:?}", file.path());
+    }
+}
+
 #[test]
 fn two_processes_write_one_conversation() {
     let fixture = Fixture::new();

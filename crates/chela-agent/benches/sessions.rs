@@ -1,0 +1,88 @@
+//! Sessions and the reply gate: what a turn pays for being durable and for being silent.
+
+#![expect(
+    clippy::expect_used,
+    reason = "a benchmark that cannot be set up has nothing to measure"
+)]
+
+use chela_agent::reply::{Gate, GateSettings};
+use chela_agent::session::{Body, Filter, ResetRules, Sessions};
+use chela_core::{Host, SessionKey};
+use chela_model::{Message, Part};
+use chela_testkit::bench::measure;
+
+fn main() {
+    let home = tempfile::tempdir().expect("a folder");
+    let host = Host::fixed(home.path());
+    let sessions =
+        Sessions::open_file(&host, &home.path().join("sessions.sqlite")).expect("sessions");
+    let rules = ResetRules::default();
+    let key = |text: &str| SessionKey::parse(text).expect("a key");
+    let said = "A sentence of ordinary length, as people write them. ".repeat(8);
+
+    let long = sessions
+        .current(&key("agent:main:long"), &rules)
+        .expect("a session");
+    let bodies: Vec<Body> = (0..2_000)
+        .map(|n| {
+            Body::plain(if n % 2 == 0 {
+                Message::user(said.clone())
+            } else {
+                Message::Assistant {
+                    content: vec![Part::text(said.clone())],
+                    model: Some("provider/model".into()),
+                }
+            })
+        })
+        .collect();
+    sessions.append_all(&long, &bodies).expect("entries");
+    let bytes = said.len() * bodies.len();
+    measure("branch of 2,000 entries", bytes, || {
+        sessions.branch(&long).map(|branch| branch.len())
+    })
+    .print(None);
+    measure("context of 2,000 entries", bytes, || {
+        sessions.context(&long).map(|messages| messages.len())
+    })
+    .print(None);
+
+    let other = sessions
+        .current(&key("agent:main:main"), &rules)
+        .expect("a session");
+    measure("append one entry, on the disk", said.len(), || {
+        sessions.append(&other, Body::plain(Message::user(said.clone())))
+    })
+    .print(None);
+    let memory = Sessions::in_memory(&host).expect("sessions");
+    let light = memory
+        .current(&key("agent:main:main"), &rules)
+        .expect("a session");
+    measure("append one entry, in memory", said.len(), || {
+        memory.append(&light, Body::plain(Message::user(said.clone())))
+    })
+    .print(None);
+
+    for n in 0..10_000 {
+        let key = key(&format!("agent:main:telegram:group:{n}"));
+        memory.current(&key, &rules).expect("a session");
+    }
+    measure("list 10,000 sessions", 0, || {
+        memory.list(&Filter::default()).map(|found| found.len())
+    })
+    .print(None);
+
+    let reply = said.repeat(40);
+    let chunks: Vec<String> = reply
+        .as_bytes()
+        .chunks(4)
+        .map(|chunk| String::from_utf8_lossy(chunk).into_owned())
+        .collect();
+    measure("the gate, 17 KB in chunks of 4", reply.len(), || {
+        let mut gate = Gate::new(GateSettings::default());
+        for chunk in &chunks {
+            gate.push(chunk);
+        }
+        gate.finish()
+    })
+    .print(None);
+}

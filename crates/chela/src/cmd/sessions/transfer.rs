@@ -1,0 +1,227 @@
+//! `chela sessions export`, `import` and `rescue`.
+
+use std::collections::BTreeMap;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use chela_agent::session::{ImportError, Sessions, salvage};
+use chela_core::SessionKey;
+use serde_json::{Value, json};
+
+use super::{Place, explained, short};
+use crate::cmd::Outcome;
+use crate::fail::{Exit, Fail};
+use crate::screen::{Screen, counted};
+
+pub fn export(
+    place: &Place<'_>,
+    screen: &mut Screen,
+    given: &str,
+    output: Option<&Path>,
+) -> Outcome {
+    let (sessions, session) = place.find(given)?;
+    let mut text = Vec::new();
+    sessions
+        .export_jsonl(&session, &mut text)
+        .map_err(explained)?;
+    match output {
+        Some(path) => {
+            std::fs::write(path, text).map_err(|error| {
+                Fail::new(format!("{} cannot be written: {error}", path.display()))
+            })?;
+            screen.line(format!(
+                "Wrote {} to {}.",
+                short(session.id.as_str()),
+                path.display()
+            ))?;
+        }
+        None => screen.bytes(&text)?,
+    }
+    Ok(Exit::Fine)
+}
+
+pub fn import(
+    place: &Place<'_>,
+    screen: &mut Screen,
+    path: &Path,
+    key: Option<&str>,
+    as_json: bool,
+) -> Outcome {
+    let key = key
+        .map(SessionKey::parse)
+        .transpose()
+        .map_err(|error| Fail::usage(error).hint("--key agent:main:main"))?;
+    let files = files(path)?;
+    if key.is_some() && files.len() > 1 {
+        return Err(Fail::usage("--key goes with one file, not with a folder"));
+    }
+    let sessions = place.open()?;
+    let mut report = Vec::new();
+    let mut failed = 0;
+    for (file, known_key) in &files {
+        let key = key.clone().or_else(|| known_key.clone());
+        match import_file(&sessions, file, key) {
+            Ok(line) => report.push(line),
+            Err(why) if files.len() > 1 => {
+                failed += 1;
+                report.push(json!({ "file": file.display().to_string(), "failed": why }));
+            }
+            Err(why) => {
+                return Err(Fail::new(format!("{}: {why}", file.display())));
+            }
+        }
+    }
+    if as_json {
+        screen.json(&json!({ "imported": report }))?;
+    } else {
+        for line in &report {
+            screen.line(said(line))?;
+        }
+    }
+    Ok(if failed > 0 {
+        Exit::Findings
+    } else {
+        Exit::Fine
+    })
+}
+
+fn import_file(sessions: &Sessions, file: &Path, key: Option<SessionKey>) -> Result<Value, String> {
+    let open = std::fs::File::open(file).map_err(|error| format!("it cannot be read: {error}"))?;
+    let imported =
+        sessions
+            .import_jsonl(BufReader::new(open), key)
+            .map_err(|error| match error {
+                ImportError::Session(error) => explained(error).message,
+                other => explained(other).message,
+            })?;
+    let skipped: Vec<Value> = imported
+        .skipped
+        .iter()
+        .map(|(line, why)| json!({ "line": line, "why": why }))
+        .collect();
+    Ok(json!({
+        "file": file.display().to_string(),
+        "sessionId": imported.session.id,
+        "key": imported.session.key.to_string(),
+        "entries": imported.entries,
+        "past": imported.past,
+        "skipped": skipped,
+    }))
+}
+
+fn said(line: &Value) -> String {
+    let file = line["file"].as_str().unwrap_or_default();
+    if let Some(why) = line["failed"].as_str() {
+        return format!("{file}: {why}");
+    }
+    let entries = line["entries"].as_u64().unwrap_or(0);
+    let skipped = line["skipped"].as_array().map_or(0, Vec::len);
+    format!(
+        "{} {}: {}{}{}",
+        short(line["sessionId"].as_str().unwrap_or_default()),
+        line["key"].as_str().unwrap_or_default(),
+        counted(usize::try_from(entries).unwrap_or(0), "line"),
+        if skipped > 0 {
+            format!(", {} could not be used", counted(skipped, "line"))
+        } else {
+            String::new()
+        },
+        if line["past"] == true {
+            ", kept as a past conversation: the key is in use"
+        } else {
+            ""
+        }
+    )
+}
+
+/// The files to read, each with the key a `sessions.json` beside it gives it.
+fn files(path: &Path) -> Result<Vec<(PathBuf, Option<SessionKey>)>, Fail> {
+    if !path.is_dir() {
+        return Ok(vec![(path.to_owned(), None)]);
+    }
+    let folder = std::fs::read_dir(path)
+        .map_err(|error| Fail::new(format!("{} cannot be read: {error}", path.display())))?;
+    let keys = keys(&path.join("sessions.json"));
+    let mut files: Vec<_> = folder
+        .flatten()
+        .map(|file| file.path())
+        .filter(|file| file.extension().is_some_and(|end| end == "jsonl"))
+        .map(|file| {
+            let id = file.file_stem().and_then(|stem| stem.to_str());
+            let key = id.and_then(|id| keys.get(id).cloned());
+            (file, key)
+        })
+        .collect();
+    files.sort_by(|a, b| a.0.cmp(&b.0));
+    if files.is_empty() {
+        return Err(Fail::new(format!(
+            "{} holds no .jsonl file",
+            path.display()
+        )));
+    }
+    Ok(files)
+}
+
+/// Session ids and their keys, from the index of earlier versions of the reference.
+fn keys(index: &Path) -> BTreeMap<String, SessionKey> {
+    let Some(Value::Object(entries)) = std::fs::read_to_string(index)
+        .ok()
+        .and_then(|text| serde_json::from_str(&text).ok())
+    else {
+        return BTreeMap::new();
+    };
+    entries
+        .iter()
+        .filter_map(|(key, entry)| {
+            let id = entry.get("sessionId")?.as_str()?;
+            Some((id.to_owned(), SessionKey::parse(key).ok()?))
+        })
+        .collect()
+}
+
+pub fn rescue(place: &Place<'_>, screen: &mut Screen, as_json: bool) -> Outcome {
+    let path = place.file();
+    if !path.exists() {
+        return Err(Fail::new(format!("{} is not there", path.display())));
+    }
+    if Sessions::open_file(place.host, &path).is_ok_and(|sessions| sessions.is_sound()) {
+        if as_json {
+            screen.json(&json!({ "damaged": false }))?;
+        } else {
+            screen.line("The session file is sound: there is nothing to rescue.")?;
+        }
+        return Ok(Exit::Fine);
+    }
+    let folder = path.with_file_name(format!("rescued-{}", place.host.unix_time()));
+    let saved = salvage(place.host, &path, &folder).map_err(explained)?;
+    let sessions = place.open()?;
+    let mut back = 0;
+    for file in &saved.files {
+        back += usize::from(import_file(&sessions, file, None).is_ok());
+    }
+    if as_json {
+        screen.json(&json!({
+            "damaged": true,
+            "entries": saved.entries,
+            "files": saved.files,
+            "sessions": back,
+            "lost": saved.lost,
+            "aside": saved.aside,
+        }))?;
+        return Ok(Exit::Fine);
+    }
+    let compact = |path: &Path| place.host.compact(path);
+    screen.line(format!(
+        "Saved {} of {} and began a new session file with them.",
+        counted(saved.entries, "step"),
+        counted(back, "session")
+    ))?;
+    screen.line(format!("Copies as JSON lines are in {}.", compact(&folder)))?;
+    if let Some(aside) = &saved.aside {
+        screen.line(format!("The damaged file is {}.", compact(aside)))?;
+    }
+    for why in &saved.lost {
+        screen.line(format!("Could not be read: {why}"))?;
+    }
+    Ok(Exit::Fine)
+}

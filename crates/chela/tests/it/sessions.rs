@@ -1,0 +1,184 @@
+//! `chela sessions …`: conversations are listed, read, carried in and out, and cleaned up.
+
+use crate::home::{Home, text};
+
+const TRIP: &str = concat!(
+    "{\"type\":\"session\",\"version\":3,\"id\":\"3f2a0000-1111-4222-a333-444455556666\",\"timestamp\":\"2026-01-18T00:20:12.345Z\",\"key\":\"agent:main:main\",\"label\":\"Trip\"}\n",
+    "{\"type\":\"message\",\"id\":\"00000001\",\"parentId\":null,\"timestamp\":\"2026-01-18T00:20:13.000Z\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"When do we leave?\"}]}}\n",
+    "{\"type\":\"message\",\"id\":\"00000002\",\"parentId\":\"00000001\",\"timestamp\":\"2026-01-18T00:20:14.000Z\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"c1\",\"name\":\"read\",\"arguments\":{\"path\":\"trip.md\"}}],\"model\":\"a/b\"}}\n",
+    "{\"type\":\"message\",\"id\":\"00000003\",\"parentId\":\"00000002\",\"timestamp\":\"2026-01-18T00:20:15.000Z\",\"message\":{\"role\":\"toolResult\",\"callId\":\"c1\",\"tool\":\"read\",\"content\":[{\"type\":\"text\",\"text\":\"leave at 9\\u001b[31m\"}]}}\n",
+    "{\"type\":\"message\",\"id\":\"00000004\",\"parentId\":\"00000003\",\"timestamp\":\"2026-01-18T00:20:16.000Z\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"At nine.\"}],\"model\":\"a/b\"}}\n",
+);
+
+fn with_trip() -> Home {
+    let home = Home::ready();
+    let file = home.write("trip.jsonl", TRIP);
+    home.run(&["sessions", "import", text(&file)]).ok();
+    home
+}
+
+#[test]
+fn a_newcomer_has_none_and_no_file_is_made() {
+    let home = Home::ready();
+    let told = home.run(&["sessions", "list"]).ok();
+    assert!(told.contains("No conversations yet"), "{told}");
+    assert_eq!(home.run(&["sessions", "list", "--json"]).json()["count"], 0);
+    assert!(!home.exists(".chela/agents/main/sessions.sqlite"));
+    let told = home.run(&["sessions", "show", "main"]).fails(1);
+    assert!(told.contains("has no conversations yet"), "{told}");
+}
+
+#[test]
+fn an_import_is_listed_shown_and_exported_again() {
+    let home = with_trip();
+    let listed = home.run(&["sessions", "list"]).ok();
+    assert!(listed.contains("3f2a0000  agent:main:main"), "{listed}");
+    assert!(listed.contains("\"Trip\""), "{listed}");
+    let json = home.run(&["sessions", "list", "--json"]).json();
+    assert_eq!(json["sessions"][0]["entries"], 4);
+    assert_eq!(
+        json["sessions"][0]["sessionStartedAt"],
+        1_768_695_612_345_u64
+    );
+    for given in [
+        "main",
+        "agent:main:main",
+        "3f2a",
+        "trip",
+        "3f2a0000-1111-4222-a333-444455556666",
+    ] {
+        let shown = home.run(&["sessions", "show", given]).ok();
+        assert!(
+            shown.contains("When do we leave?") && shown.contains("At nine."),
+            "{shown}"
+        );
+        assert!(shown.contains("→ read {\"path\":\"trip.md\"}"), "{shown}");
+        assert!(!shown.contains('\u{1b}'), "{shown}");
+    }
+    let last = home
+        .run(&["sessions", "show", "main", "--last", "1", "--json"])
+        .json();
+    assert_eq!(last["entries"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        last["entries"][0]["message"]["content"][0]["text"],
+        "At nine."
+    );
+    let export = home.exact(&["sessions", "export", "trip"]);
+    assert_eq!(
+        export.lines().skip(1).collect::<Vec<_>>(),
+        TRIP.lines().skip(1).collect::<Vec<_>>()
+    );
+    let twice = home.run(&["sessions", "import", "trip.jsonl"]).fails(1);
+    assert!(twice.contains("is already here"), "{twice}");
+}
+
+#[test]
+fn a_mistyped_name_is_guessed() {
+    let home = with_trip();
+    let told = home.run(&["sessions", "show", "mian"]).fails(1);
+    assert!(told.contains("there is no session `mian`"), "{told}");
+    assert!(told.contains("did you mean `main`?"), "{told}");
+    let told = home
+        .run(&["sessions", "rm", "main", "nothing-like-it", "--yes"])
+        .fails(1);
+    assert!(told.contains("chela sessions list --all"), "{told}");
+    assert_eq!(home.run(&["sessions", "list", "--json"]).json()["count"], 1);
+    let told = home.run(&["sessions", "list", "--active", "soon"]).fails(2);
+    assert!(told.contains("is no length of time"), "{told}");
+}
+
+#[test]
+fn sessions_are_renamed_and_deleted() {
+    let home = with_trip();
+    home.run(&["sessions", "rename", "3f2a", "Lisbon"]).ok();
+    let found = home
+        .run(&["sessions", "list", "--label", "lisb", "--json"])
+        .json();
+    assert_eq!(found["sessions"][0]["label"], "Lisbon");
+    let told = home.run(&["sessions", "rm", "lisbon"]).ok();
+    assert!(told.starts_with("Would delete 3f2a0000"), "{told}");
+    assert_eq!(home.run(&["sessions", "list", "--json"]).json()["count"], 1);
+    home.run(&["sessions", "rm", "lisbon", "--yes"]).ok();
+    assert_eq!(
+        home.run(&["sessions", "list", "--all", "--json"]).json()["count"],
+        0
+    );
+}
+
+#[test]
+fn old_conversations_are_cleaned_up_after_a_copy() {
+    let home = Home::with_config("{session: {maintenance: {mode: 'warn'}}}");
+    let file = home.write(
+        "old.jsonl",
+        &TRIP.replace("agent:main:main", "cron:daily:1"),
+    );
+    home.run(&["sessions", "import", text(&file)]).ok();
+    let told = home.run(&["sessions", "cleanup"]).ok();
+    assert!(
+        told.contains("Would remove 3f2a0000 cron:daily:1: unused"),
+        "{told}"
+    );
+    let plan = home
+        .run(&["sessions", "cleanup", "--dry-run", "--json"])
+        .json();
+    assert_eq!(
+        (&plan["done"], plan["sessions"].as_array().unwrap().len()),
+        (&false.into(), 1)
+    );
+    let told = home.run(&["sessions", "cleanup", "--enforce"]).ok();
+    assert!(told.contains("Removed 3f2a0000"), "{told}");
+    assert!(home.exists(".chela/agents/main/archive/3f2a0000-1111-4222-a333-444455556666.jsonl"));
+    assert!(
+        home.run(&["sessions", "cleanup"])
+            .ok()
+            .starts_with("There is nothing")
+    );
+}
+
+#[test]
+fn a_folder_of_the_reference_is_read_with_its_keys() {
+    let home = Home::ready();
+    home.write(
+        "old/sessions.json",
+        "{\"agent:main:telegram:group:7\": {\"sessionId\": \"abc\"}}",
+    );
+    home.write(
+        "old/abc.jsonl",
+        concat!(
+            "{\"type\":\"session\",\"version\":3,\"id\":\"abc\",\"timestamp\":\"2026-01-18T00:20:12Z\",\"cwd\":\"/\"}\n",
+            "{\"type\":\"message\",\"id\":\"x\",\"parentId\":null,\"timestamp\":\"2026-01-18T00:20:12Z\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n",
+        ),
+    );
+    home.write("old/broken.jsonl", "nothing\n");
+    let run = home.run(&["sessions", "import", "old"]);
+    assert_eq!(run.code, 1);
+    assert!(
+        run.out.contains("agent:main:telegram:group:7: 1 line"),
+        "{}",
+        run.out
+    );
+    assert!(run.out.contains("there is no session in it"), "{}", run.out);
+    let found = home
+        .run(&["sessions", "list", "--kind", "group", "--json"])
+        .json();
+    assert_eq!(found["count"], 1);
+}
+
+#[test]
+fn damage_is_said_and_rescued() {
+    let home = with_trip();
+    let sound = home.run(&["sessions", "rescue"]).ok();
+    assert!(sound.contains("is sound"), "{sound}");
+    home.write(
+        ".chela/agents/main/sessions.sqlite",
+        &"no database ".repeat(500),
+    );
+    let told = home.run(&["sessions", "list"]).fails(1);
+    assert!(
+        told.contains("is damaged") && told.contains("chela sessions rescue"),
+        "{told}"
+    );
+    let told = home.run(&["sessions", "rescue"]).ok();
+    assert!(told.contains("The damaged file is"), "{told}");
+    assert_eq!(home.run(&["sessions", "list", "--json"]).json()["count"], 0);
+}

@@ -1,0 +1,54 @@
+//! Whatever a model says, in whatever chunks: the words for silence never come through, what was
+//! streamed is what is delivered, and chunks make no difference.
+#![no_main]
+
+use chela_agent::reply::{Gate, GateSettings, Shown, WithWord};
+use chela_agent::turn::Reply;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: (&str, Vec<u8>, u8)| {
+    let (said, lengths, kind) = input;
+    let settings = GateSettings {
+        heartbeat: (kind & 1 != 0).then_some(300),
+        tag_reasoning: kind & 2 != 0,
+        with_word: if kind & 4 != 0 {
+            WithWord::Silence
+        } else {
+            WithWord::Deliver
+        },
+    };
+    let mut gate = Gate::new(settings);
+    let mut screen = String::new();
+    let mut show = |shown: Vec<Shown>| {
+        for piece in shown {
+            match piece {
+                Shown::Text(text) => screen.push_str(&text),
+                Shown::Retracted => screen.clear(),
+                Shown::Reasoning(text) => assert!(!holds_word(&text), "{text:?}"),
+            }
+        }
+    };
+    let mut rest = said;
+    for length in lengths {
+        let end = rest.floor_char_boundary(usize::from(length));
+        show(gate.push(&rest[..end]));
+        rest = &rest[end..];
+    }
+    show(gate.push(rest));
+    let finished = gate.finish();
+    show(finished.shown);
+    assert!(!holds_word(&screen), "{screen:?}");
+    let mut whole = Gate::new(settings);
+    whole.push(said);
+    assert_eq!(finished.reply, whole.finish().reply);
+    if let Reply::Deliver(delivery) = finished.reply {
+        assert_eq!(screen.trim(), delivery.text);
+        assert!(!holds_word(&delivery.text));
+    }
+});
+
+/// The plainest form; names inside of code excepted.
+fn holds_word(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    !lower.contains(['`', '~', '@']) && (lower.contains("no_reply") || lower.contains("heartbeat_ok"))
+}

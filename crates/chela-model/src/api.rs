@@ -79,7 +79,6 @@ impl Family {
             ("cognitiveservices.azure.com", Self::Azure),
             ("anthropic.com", Self::Anthropic),
             ("generativelanguage.googleapis.com", Self::Google),
-            ("aiplatform.googleapis.com", Self::Anthropic),
             ("openrouter.ai", Self::OpenRouter),
             ("mistral.ai", Self::Mistral),
             ("deepseek.com", Self::DeepSeek),

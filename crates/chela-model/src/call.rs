@@ -38,9 +38,15 @@ pub async fn stream(
         None => attempt.await,
     };
     let answer = result.map_err(|fault| fault.explain(target, |text| credentials.scrub(text)))?;
-    let usage = answer
-        .usage
-        .unwrap_or_else(|| estimate(request, &answer.content));
+    let usage = match answer.usage {
+        Some(usage) if usage.input > 0 => usage,
+        // Some tell only what they wrote.
+        Some(usage) => Usage {
+            output: usage.output,
+            ..estimate(request, &answer.content)
+        },
+        None => estimate(request, &answer.content),
+    };
     Ok(Response {
         content: answer.content,
         stop: answer.stop,
@@ -81,7 +87,7 @@ async fn attempt(
         post = post.header(name, secret(value.expose())?);
     }
     let first = target.provider.patience.first;
-    let response = timeout(first, post.send())
+    let response = timeout(first, send(post))
         .await
         .map_err(|_| Fault::Stalled(first))?
         .map_err(no_answer)?;
@@ -89,6 +95,18 @@ async fn attempt(
         listen(target, response, decoder, sink).await
     } else {
         Err(refusal(target, response).await)
+    }
+}
+
+/// A connection kept from the last call may have been closed in the meantime: that is found out
+/// by using it, and a second one is made.
+async fn send(post: reqwest::RequestBuilder) -> reqwest::Result<reqwest::Response> {
+    let again = post.try_clone();
+    match (post.send().await, again) {
+        (Err(error), Some(again)) if error.is_request() && !error.is_connect() => {
+            again.send().await
+        }
+        (result, _) => result,
     }
 }
 

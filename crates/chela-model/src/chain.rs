@@ -100,23 +100,24 @@ impl Chain {
             heard: false,
         };
         let mut wait = FIRST_WAIT;
-        for round in 0.. {
-            let error = match call.round(sink).await {
+        let mut rounds = 0;
+        loop {
+            let failed = match call.round(sink).await {
                 Ok(response) => return Ok(response),
-                Err(error) => error,
+                Err(failed) => failed,
             };
-            let may_wait = stage == Stage::Fresh && !call.heard && round < MOST_ROUNDS;
-            if !(error.all_busy && may_wait) {
-                return Err(error.error);
+            let may_wait = stage == Stage::Fresh && !call.heard && rounds < MOST_ROUNDS;
+            if !(failed.all_busy && may_wait) {
+                return Err(failed.error);
             }
             sink(Event::Waiting {
-                why: error.error.message,
+                why: failed.error.message,
                 wait,
             });
             self.pace.timer.sleep(wait).await;
             wait = (wait * 2).min(LONGEST_WAIT);
+            rounds += 1;
         }
-        unreachable_round()
     }
 
     /// The order of this call: the model that answered last, then what follows it, then the rest;
@@ -134,15 +135,6 @@ impl Chain {
         order.truncate(ready.max(1));
         order
     }
-}
-
-fn unreachable_round() -> Result<Response, ModelError> {
-    Err(ModelError {
-        failure: Failure::Overloaded { retry_after: None },
-        message: "no model answered".to_owned(),
-        hint: None,
-        model: String::new(),
-    })
 }
 
 struct Call<'a> {

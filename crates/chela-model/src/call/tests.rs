@@ -365,3 +365,37 @@ async fn a_call_may_only_take_so_long() {
     assert_eq!(error.failure, Failure::Stalled);
     assert!(error.message.contains("took longer than 0.06 s"), "{error}");
 }
+
+#[tokio::test]
+async fn dropping_the_future_closes_the_connection() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (spoken, heard) = tokio::sync::oneshot::channel();
+    let endpoint = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let mut block = [0; 8192];
+        let _ = socket.read(&mut block).await.unwrap();
+        let half = Play::streamed("data: {\"choices\":[{\"delta\":{\"content\":\"Hel\"}}]}\n\n");
+        socket.write_all(&half).await.unwrap();
+        // Ends when the other side goes away.
+        while socket.read(&mut block).await.unwrap_or(0) > 0 {}
+    });
+    let call = tokio::spawn(async move {
+        let mut spoken = Some(spoken);
+        let mut listen = |_| {
+            let _ = spoken.take().map(|spoken| spoken.send(()));
+        };
+        let target = target("openai-completions", &url, json!({}));
+        target
+            .stream(&Http::direct(), &request("hi"), &mut listen)
+            .await
+    });
+    heard.await.unwrap();
+    call.abort();
+    tokio::time::timeout(Duration::from_secs(5), endpoint)
+        .await
+        .expect("the connection stays open")
+        .unwrap();
+}

@@ -15,7 +15,7 @@ pub struct Knobs {
 }
 
 /// What the body already says, or what is not for the endpoint.
-const OURS: [&str; 18] = [
+const OURS: [&str; 17] = [
     "model",
     "messages",
     "input",
@@ -33,7 +33,6 @@ const OURS: [&str; 18] = [
     "apiVersion",
     "extraBody",
     "extra_body",
-    "thinking",
 ];
 
 impl Knobs {
@@ -56,7 +55,11 @@ impl Knobs {
                 rest.insert(key, value);
             }
         }
-        rest.retain(|key, _| !OURS.contains(&key.as_str()));
+        rest.retain(|key, value| {
+            // A word is our own level of thinking, an object is the endpoint's.
+            let level = key == "thinking" && value.is_string();
+            !level && !OURS.contains(&key.as_str())
+        });
         Self {
             max_tokens: request
                 .max_tokens

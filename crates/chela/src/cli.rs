@@ -2,6 +2,7 @@
 
 pub mod skills;
 
+mod chat;
 mod memory;
 mod sessions;
 mod testkit;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
+pub use chat::ChatArgs;
 pub use memory::{BenchMode, MemoryCommand};
 pub use sessions::SessionsCommand;
 pub use testkit::TestkitCommand;
@@ -62,6 +64,10 @@ Examples:
 
 Nothing that exists is overwritten.")]
     Init(InitArgs),
+
+    /// Talk to an agent, or get one answer
+    #[command(after_help = chat::AFTER_HELP)]
+    Chat(ChatArgs),
 
     /// What is set up, and where
     Status(JsonArgs),

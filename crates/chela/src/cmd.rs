@@ -1,6 +1,7 @@
 //! What each command does.
 
 mod agents;
+mod chat;
 mod config;
 mod context;
 mod doctor;
@@ -34,6 +35,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: Option<Command>) -> Outcom
     match command {
         None => init::home(host, screen),
         Some(Command::Init(args)) => init::run(host, screen, &args),
+        Some(Command::Chat(args)) => chat::run(host, screen, &args),
         Some(Command::Status(args)) => status::run(host, screen, args.json),
         Some(Command::Doctor(args)) => doctor::run(host, screen, &args),
         Some(Command::Config(command)) => config::run(host, screen, command),

@@ -1,5 +1,6 @@
 //! The `chela` command: glue between what was typed and the crates that do the work.
 
+mod chat;
 mod cli;
 mod cmd;
 mod fail;

@@ -13,6 +13,7 @@ mod tests;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::ink::{Line, look, without_tabs};
+use crate::screen::Paint;
 
 /// Narrower than this nothing is readable anyway.
 const NARROWEST: usize = 8;
@@ -21,6 +22,7 @@ const NARROWEST: usize = 8;
 #[derive(Debug, Clone)]
 pub struct Flow {
     width: usize,
+    paint: Paint,
     /// Whole lines that are not settled, and the beginning of the next one.
     source: String,
     /// Length of the whole lines in `source`.
@@ -41,9 +43,10 @@ struct Fence {
 }
 
 impl Flow {
-    pub fn new(width: usize) -> Self {
+    pub fn new(width: usize, paint: Paint) -> Self {
         Self {
             width: width.max(NARROWEST),
+            paint,
             source: String::new(),
             whole: 0,
             given: 0,
@@ -60,6 +63,11 @@ impl Flow {
             self.width = width;
             self.given = self.given.min(self.stable_lines());
         }
+    }
+
+    /// Nothing of the text was given out yet.
+    pub fn is_untouched(&self) -> bool {
+        !self.begun && self.given == 0
     }
 
     /// Takes a piece; gives back what is settled.
@@ -94,7 +102,7 @@ impl Flow {
             return settled;
         }
         let rest = self.tail();
-        *self = Self::new(self.width);
+        *self = Self::new(self.width, self.paint);
         rest
     }
 
@@ -156,7 +164,7 @@ impl Flow {
 
     /// Unsettled source as lines, set apart from what came before.
     fn rendered(&self, source: &str) -> Vec<Line> {
-        let mut lines = block::render(source, self.width);
+        let mut lines = block::render(source, self.width, self.paint);
         if self.begun && !lines.is_empty() {
             lines.insert(0, Line::default());
         }

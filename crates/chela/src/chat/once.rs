@@ -129,7 +129,7 @@ impl<'a> Output<'a> {
     fn new(screen: &'a mut Screen, form: Form) -> Self {
         let drawn = (form == Form::Drawn).then(|| {
             let size = (screen.width, terminal::size().1);
-            let mut view = View::new(size.0);
+            let mut view = View::new(size.0, screen.paint);
             view.begin(Taste::default(), Instant::now());
             Drawn {
                 view,
@@ -184,6 +184,7 @@ impl<'a> Output<'a> {
                 let shown = self.cleaner.push(&piece);
                 self.print(&shown)
             }
+            TurnEvent::Retracted => self.end_line(),
             TurnEvent::Restarted { why } => {
                 self.end_line()?;
                 self.aside(&format!("begun again: {}", clean_line(&why)));
@@ -362,7 +363,8 @@ pub fn page(screen: &mut Screen, markdown: &str) -> Result<(), Fail> {
         screen.line(cleaned.trim_end())?;
         return Ok(());
     }
-    let mut flow = super::markdown::Flow::new(screen.width.saturating_sub(1).min(100));
+    let mut flow =
+        super::markdown::Flow::new(screen.width.saturating_sub(1).min(100), screen.paint);
     let mut lines = flow.push(&cleaned);
     lines.extend(flow.finish());
     for line in lines {

@@ -110,8 +110,8 @@ const TICK: Duration = Duration::from_millis(100);
 impl<'a, W: Write> Room<'a, W> {
     fn new(opening: &Opening<'a>, out: W) -> Self {
         let size = terminal::size();
-        let mut view = View::new(size.0);
-        view.meter = opening.talk.meter();
+        let mut view = View::new(size.0, opening.paint);
+        view.meter = opening.talk.status().context;
         Self {
             talk: opening.talk,
             stage: Stage::new(out, opening.paint, size),
@@ -144,6 +144,7 @@ impl<'a, W: Write> Room<'a, W> {
             );
         }
         self.view.say(title);
+        self.view.say(Line::default());
         for note in notes {
             self.view.page(note);
         }
@@ -250,13 +251,14 @@ impl<'a, W: Write> Room<'a, W> {
             }
             Done::Turn(Err(error)) => {
                 self.view.broke();
-                for line in trouble::lines(&error, self.talk) {
+                let width = self.stage.width().saturating_sub(1);
+                for line in trouble::lines(&error, self.talk, width) {
                     self.view.say(line);
                 }
             }
             Done::Compact(Ok(compacted)) => {
                 self.view.broke();
-                self.view.meter = self.talk.meter();
+                self.view.meter = self.talk.status().context;
                 self.view.say(Line::new(compacted.in_words(), look::DIM));
             }
             Done::Compact(Err(error)) => {

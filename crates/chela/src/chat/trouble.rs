@@ -14,10 +14,12 @@ use crate::fail::{Fail, NO_MODEL_CODE};
 pub fn fail(error: &TurnError, talk: &Conversation) -> Fail {
     match error {
         TurnError::Open(OpenError::Model(why)) => {
-            let missing = talk.model().missing;
+            let told = why.to_string();
+            let mut missing = talk.model().missing;
+            missing.retain(|line| !line.starts_with(&told));
             let fail = Fail {
                 code: NO_MODEL_CODE,
-                ..Fail::new(clean_line(&why.to_string()))
+                ..Fail::new(clean_line(&told))
             };
             match missing.is_empty() {
                 true => fail,
@@ -44,14 +46,17 @@ pub fn fail(error: &TurnError, talk: &Conversation) -> Fail {
 }
 
 /// The same as lines of the chat.
-pub fn lines(error: &TurnError, talk: &Conversation) -> Vec<Line> {
+pub fn lines(error: &TurnError, talk: &Conversation, width: usize) -> Vec<Line> {
     let fail = fail(error, talk);
-    let mut lines = vec![Line::new("✗ ", look::BAD).with(&fail.message, look::PLAIN)];
-    if let Some(hint) = fail.hint {
-        lines.extend(
-            hint.lines()
-                .map(|hint| Line::new("  → ", look::CODE).with(hint.trim(), look::PLAIN)),
-        );
+    let indent = Line::new("    ", look::PLAIN);
+    let mut lines = Line::new(fail.message, look::PLAIN).wrap(
+        width,
+        &Line::new("✗ ", look::BAD),
+        &Line::new("  ", look::PLAIN),
+    );
+    let arrow = Line::new("  → ", look::CODE);
+    for hint in fail.hint.iter().flat_map(|hint| hint.lines()) {
+        lines.extend(Line::new(hint.trim(), look::PLAIN).wrap(width, &arrow, &indent));
     }
     lines
 }

@@ -10,6 +10,7 @@ use chela_model::Usage;
 use super::clean::{Cleaner, clean_line};
 use super::ink::{Line, look};
 use super::markdown::Flow;
+use crate::screen::Paint;
 use tool::{Finished, Running};
 
 /// How much a person wants to see.
@@ -45,6 +46,7 @@ const WIDEST: usize = 100;
 /// What a turn has shown so far, and what is on its way.
 pub struct View {
     width: usize,
+    paint: Paint,
     taste: Taste,
     settled: Vec<Line>,
     cleaner: Cleaner,
@@ -58,6 +60,8 @@ pub struct View {
     pub meter: ContextMeter,
     /// Whether any of the reply was shown as it came.
     streamed: bool,
+    /// What was said while a block of the reply was open: it is printed after that block.
+    held: Vec<Line>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,13 +87,14 @@ enum Phase {
 }
 
 impl View {
-    pub fn new(width: usize) -> Self {
+    pub fn new(width: usize, paint: Paint) -> Self {
         Self {
             width: page_width(width),
+            paint,
             taste: Taste::default(),
             settled: Vec::new(),
             cleaner: Cleaner::default(),
-            flow: Flow::new(page_width(width)),
+            flow: Flow::new(page_width(width), paint),
             after: After::Nothing,
             thought: Thought::default(),
             running: Vec::new(),
@@ -97,6 +102,7 @@ impl View {
             phase: Phase::Idle,
             meter: ContextMeter::default(),
             streamed: false,
+            held: Vec::new(),
         }
     }
 
@@ -120,24 +126,36 @@ impl View {
 
     /// A line of the chat's own.
     pub fn say(&mut self, line: Line) {
-        self.end_text();
         let none = Line::default();
-        self.settled.extend(line.wrap(self.width, &none, &none));
+        let lines = line.wrap(self.width, &none, &none);
+        self.put(lines);
     }
 
     /// Markdown that is there as a whole: the answer to a command.
     pub fn page(&mut self, markdown: &str) {
-        self.end_text();
-        let mut flow = Flow::new(self.width);
-        self.settled
-            .extend(flow.push(&super::clean::clean(markdown)));
-        self.settled.extend(flow.finish());
-        self.settled.push(Line::default());
+        let mut flow = Flow::new(self.width, self.paint);
+        let mut lines = flow.push(&super::clean::clean(markdown));
+        lines.extend(flow.finish());
+        lines.push(Line::default());
+        self.put(lines);
+    }
+
+    /// Prints lines, unless that would tear a block of the reply in two.
+    fn put(&mut self, lines: Vec<Line>) {
+        if matches!(self.phase, Phase::Writing) {
+            self.held.extend(lines);
+        } else {
+            self.end_text();
+            self.settled.extend(lines);
+        }
     }
 
     pub fn event(&mut self, event: TurnEvent, now: Instant) {
         match event {
-            TurnEvent::Calling { .. } => self.phase = Phase::Waiting(now),
+            TurnEvent::Calling { .. } => {
+                self.end_text();
+                self.phase = Phase::Waiting(now);
+            }
             TurnEvent::Text(piece) => {
                 self.end_thought();
                 if self.after == After::Tools {
@@ -159,7 +177,7 @@ impl View {
                 id, tool, summary, ..
             } => {
                 self.end_text();
-                self.set_tools_apart();
+                self.set_tools_apart(now);
                 self.running.push(Running::new(id, &tool, &summary, now));
             }
             TurnEvent::ToolProgress { id, progress } => {
@@ -175,7 +193,7 @@ impl View {
                 ..
             } => {
                 self.end_text();
-                self.set_tools_apart();
+                self.set_tools_apart(now);
                 let at = self.running.iter().position(|running| running.id == id);
                 let running = match at {
                     Some(at) => self.running.remove(at),
@@ -186,10 +204,20 @@ impl View {
                     .extend(finished.lines(self.taste.tools, self.width));
                 self.finished.push(finished);
             }
+            TurnEvent::Retracted => {
+                let printed = !self.flow.is_untouched();
+                self.flow = Flow::new(self.width, self.paint);
+                self.cleaner = Cleaner::default();
+                self.streamed = false;
+                self.phase = Phase::Thinking(now);
+                if printed {
+                    self.say(Line::new("↑ that was thinking aloud", look::DIM));
+                    self.settled.push(Line::default());
+                }
+            }
             TurnEvent::Restarted { why } => {
-                self.running.clear();
                 self.thought = Thought::default();
-                self.end_text();
+                self.broke();
                 self.streamed = false;
                 let why = clean_line(&why);
                 self.say(Line::new(format!("↻ begun again: {why}"), look::WARN));
@@ -204,10 +232,10 @@ impl View {
 
     /// The turn is over.
     pub fn end(&mut self, outcome: &TurnOutcome) {
-        self.end_text();
-        self.running.clear();
-        self.phase = Phase::Idle;
-        self.meter = outcome.context;
+        self.broke();
+        if outcome.context.used > 0 {
+            self.meter = outcome.context;
+        }
         match &outcome.reply {
             Reply::Deliver(delivery) => self.deliver(delivery),
             Reply::Silent { .. } if outcome.ended == Ended::Done && !self.streamed => {
@@ -217,16 +245,19 @@ impl View {
         }
         match &outcome.ended {
             Ended::Done => {}
-            Ended::Stopped => self.say(Line::new("■ stopped", look::WARN)),
-            Ended::Limit(what) => self.say(Line::new(
-                format!("■ stopped at a limit: {}", clean_line(what)),
-                look::WARN,
-            )),
-            Ended::Loop(what) => self.say(Line::new(
-                format!("■ stopped, it went in circles: {}", clean_line(what)),
-                look::WARN,
-            )),
+            Ended::Stopped => self.stopped(""),
+            Ended::Limit(what) => self.stopped(&format!(" at a limit: {}", clean_line(what))),
+            Ended::Loop(what) => {
+                self.stopped(&format!(", it went in circles: {}", clean_line(what)));
+            }
         }
+    }
+
+    fn stopped(&mut self, why: &str) {
+        if self.after != After::Nothing {
+            self.settled.push(Line::default());
+        }
+        self.say(Line::new(format!("■ stopped{why}"), look::WARN));
     }
 
     /// The turn broke off without an outcome.
@@ -258,6 +289,10 @@ impl View {
             lines.extend(thought_lines(&self.thought.text, self.width));
         }
         lines.extend(self.flow.tail());
+        if !self.held.is_empty() {
+            lines.push(Line::default());
+            lines.extend(self.held.iter().cloned());
+        }
         lines.extend(
             self.running
                 .iter()
@@ -284,7 +319,7 @@ impl View {
 
     fn deliver(&mut self, delivery: &Delivery) {
         if !self.streamed && !delivery.text.trim().is_empty() {
-            let mut flow = Flow::new(self.width);
+            let mut flow = Flow::new(self.width, self.paint);
             let text = super::clean::clean(&delivery.text);
             self.settled.extend(flow.push(&text));
             self.settled.extend(flow.finish());
@@ -323,7 +358,8 @@ impl View {
         self.settled.push(Line::default());
     }
 
-    fn set_tools_apart(&mut self) {
+    fn set_tools_apart(&mut self, now: Instant) {
+        self.phase = Phase::Waiting(now);
         if self.after == After::Text {
             self.settled.push(Line::default());
         }
@@ -336,9 +372,13 @@ impl View {
     }
 
     fn end_flow(&mut self) {
-        let held = self.cleaner.finish();
-        self.settled.extend(self.flow.push(held));
+        let rest = self.cleaner.finish();
+        self.settled.extend(self.flow.push(rest));
         self.settled.extend(self.flow.finish());
+        if !self.held.is_empty() {
+            self.settled.push(Line::default());
+            self.settled.append(&mut self.held);
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use chela_agent::agent::Agents;
 use chela_agent::conversation::{Conversation, ConversationAsk, Inbound, ToolUse};
 use chela_agent::slash::{self, Answer, Parsed, Setting, Talk, Then};
 use chela_core::{AgentId, Host, SessionKey};
-use chela_model::ResolveError;
+use chela_model::{Input, ResolveError};
 use chela_workspace::SeedMode;
 
 use super::{Outcome, Setup, init};
@@ -22,6 +22,7 @@ use crate::screen::Screen;
 pub fn run(host: &Host, screen: &mut Screen, args: &ChatArgs) -> Outcome {
     let setup = Setup::load(host);
     setup.warn_on_stderr(screen.paint);
+    let thinking = args.thinking.as_deref().map(level).transpose()?;
     let way = Way::of(args, screen, host)?;
     make_workspace(&setup, args, screen)?;
     // One thread: a chat waits for one person and one model.
@@ -40,6 +41,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: &ChatArgs) -> Outcome {
                 found::Offered::Nothing(told) => notes = told,
             }
         }
+        let _thinking = ForNow::thinking(&talk, thinking)?;
         hold(&talk, screen, args, way, notes).await
     });
     // A thread that still waits for a line of input must not keep the process.
@@ -143,7 +145,13 @@ async fn hold(
     notes: Vec<String>,
 ) -> Outcome {
     let images = given::images(&args.image)?;
-    let _thinking = ForNow::thinking(talk, args.thinking.as_deref())?;
+    if !images.is_empty()
+        && let Ok(chain) = talk.chain()
+        && !chain.primary().info().reads(Input::Image)
+    {
+        let model = chain.primary().reference();
+        chat::note(screen.paint, &format!("{model} reads no pictures"));
+    }
     match way {
         Way::Once(text) => one(talk, screen, args, Inbound { text, images }).await,
         Way::Lines => chat::lines(talk, screen, &notes).await,
@@ -211,16 +219,19 @@ struct ForNow<'a> {
     before: Option<String>,
 }
 
+fn level(typed: &str) -> Result<&'static str, Fail> {
+    slash::thinking_level(typed).ok_or_else(|| {
+        Fail::usage(format!("`{typed}` is no level of thinking"))
+            .hint("off, minimal, low, medium, high or xhigh")
+    })
+}
+
 impl<'a> ForNow<'a> {
     fn thinking(talk: &'a Conversation, level: Option<&str>) -> Result<Option<Self>, Fail> {
         let Some(level) = level else {
             return Ok(None);
         };
         let before = talk.setting(Setting::Thinking);
-        let level = slash::thinking_level(level).ok_or_else(|| {
-            Fail::usage(format!("`{level}` is no level of thinking"))
-                .hint("off, minimal, low, medium, high or xhigh")
-        })?;
         talk.set(Setting::Thinking, Some(level))
             .map_err(Fail::new)?;
         Ok(Some(Self { talk, before }))

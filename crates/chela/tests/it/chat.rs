@@ -15,7 +15,7 @@ fn talking_to(endpoint: &Endpoint) -> Home {
     home.write(
         ".chela/chela.json",
         &format!(
-            "{{ models: {{ providers: {{ kit: {{ baseUrl: '{}/v1', models: [{{ id: 'scripted', contextWindow: 32000 }}] }} }} }},
+            "{{ models: {{ providers: {{ kit: {{ baseUrl: '{}/v1', models: [{{ id: 'scripted', contextWindow: 32000, input: ['text', 'image'] }}] }} }} }},
                agents: {{ defaults: {{ model: 'kit/scripted' }} }} }}",
             endpoint.url()
         ),

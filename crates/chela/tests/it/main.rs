@@ -4,6 +4,7 @@ mod home;
 
 mod agents;
 mod bad_input;
+mod chat;
 mod config;
 mod context;
 mod doctor;

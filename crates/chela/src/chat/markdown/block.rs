@@ -5,10 +5,11 @@ use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
 
 use super::table::Table;
 use crate::chat::ink::{Line, look, without_tabs};
+use crate::screen::Paint;
 
 /// Blocks as lines no wider than `width`, a blank line between them.
-pub fn render(source: &str, width: usize) -> Vec<Line> {
-    let mut page = Page::new(width);
+pub fn render(source: &str, width: usize, paint: Paint) -> Vec<Line> {
+    let mut page = Page::new(width, paint);
     for event in Parser::new_ext(source, super::options()) {
         page.take(event);
     }
@@ -42,6 +43,7 @@ pub fn code(line: &str, width: usize) -> Vec<Line> {
 
 struct Page {
     width: usize,
+    paint: Paint,
     lines: Vec<Line>,
     /// The paragraph being read, one entry for each line break in it.
     paragraph: Vec<Line>,
@@ -71,9 +73,10 @@ struct Link {
 }
 
 impl Page {
-    fn new(width: usize) -> Self {
+    fn new(width: usize, paint: Paint) -> Self {
         Self {
             width,
+            paint,
             lines: Vec::new(),
             paragraph: Vec::new(),
             margins: Vec::new(),
@@ -294,7 +297,10 @@ impl Page {
     /// Colour tells code apart; the backticks stay for those who see none.
     fn inline_code(&mut self, text: &str) {
         let style = self.style().fg_color(Some(AnsiColor::Cyan.into()));
-        self.text(&format!("`{text}`"), style);
+        match self.paint {
+            Paint::Colour => self.text(text, style),
+            Paint::Plain => self.text(&format!("`{text}`"), style),
+        }
     }
 
     fn html(&mut self, html: &str) {

@@ -3,9 +3,10 @@ use proptest::prelude::*;
 use super::Flow;
 use crate::chat::ink::{Line, columns};
 use crate::chat::pieces;
+use crate::screen::Paint;
 
 fn shown(source: &str, width: usize) -> String {
-    let mut flow = Flow::new(width);
+    let mut flow = Flow::new(width, Paint::Plain);
     let mut lines = flow.push(source);
     lines.extend(flow.finish());
     joined(&lines)
@@ -63,7 +64,7 @@ fn everything_at_sixteen_columns() {
 
 #[test]
 fn code_and_items_are_given_as_they_come() {
-    let mut flow = Flow::new(40);
+    let mut flow = Flow::new(40, Paint::Plain);
     assert_eq!(joined(&flow.push("```sh\nls -l\n")), "│ sh\n│ ls -l");
     assert_eq!(joined(&flow.push("echo")), "");
     assert_eq!(joined(&flow.tail()), "│ echo");
@@ -77,7 +78,7 @@ fn code_and_items_are_given_as_they_come() {
 
 #[test]
 fn unfinished_marks_are_previewed_as_they_are() {
-    let mut flow = Flow::new(40);
+    let mut flow = Flow::new(40, Paint::Plain);
     flow.push("some **bol");
     assert_eq!(joined(&flow.tail()), "some **bol");
     flow.push("d** words");
@@ -86,7 +87,7 @@ fn unfinished_marks_are_previewed_as_they_are() {
 
 #[test]
 fn a_list_can_be_made_narrower_in_the_middle() {
-    let mut flow = Flow::new(40);
+    let mut flow = Flow::new(40, Paint::Plain);
     flow.push("- one two three four five\n- six\n- seven\n");
     flow.resize(12);
     flow.push("- eight\n");
@@ -112,7 +113,7 @@ proptest! {
         width in 8usize..40,
     ) {
         let source = source.concat();
-        let mut flow = Flow::new(width);
+        let mut flow = Flow::new(width, Paint::Plain);
         let mut lines = Vec::new();
         for piece in pieces(&source, &cuts) {
             lines.extend(flow.push(piece));

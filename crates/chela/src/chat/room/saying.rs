@@ -101,13 +101,13 @@ impl<W: Write> Room<'_, W> {
             Then::Nothing => {}
             Then::Say(text) => self.to_the_model(text),
             Then::Begun(first) => {
-                self.view.meter = self.talk.meter();
+                self.view.meter = self.talk.status().context;
                 if let Some(text) = first {
                     self.to_the_model(text);
                 }
             }
             Then::Edit(text) => {
-                self.view.meter = self.talk.meter();
+                self.view.meter = self.talk.status().context;
                 self.editor.set(text);
             }
             Then::Stop if self.busy.is_some() => self.talk.stop(),

@@ -73,18 +73,6 @@ impl Chain {
         &self.skipped
     }
 
-    /// Asks servers on this machine what they run, where the config does not say: the window of a
-    /// local model is the one its server was started with.
-    #[must_use]
-    pub async fn learned(mut self, http: &Http) -> Self {
-        let mut targets = Vec::with_capacity(self.targets.len());
-        for target in self.targets {
-            targets.push(target.learned(http).await);
-        }
-        self.targets = targets;
-        self
-    }
-
     /// Asks the models until one answers. A request that is too long is not taken elsewhere.
     pub async fn answer(
         &self,

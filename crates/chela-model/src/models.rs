@@ -4,7 +4,7 @@ mod alias;
 mod describe;
 mod params;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use chela_config::model::{ModelChoice, ModelsMode, OpenMap};
 use chela_config::{AgentView, Loaded};
@@ -13,7 +13,7 @@ use chela_core::{AgentId, Host, suggest};
 use crate::builtin::{BUILT_IN, built_in};
 use crate::chain::{Chain, Pace};
 use crate::provider::{Provider, ProviderSource};
-use crate::{Api, ModelInfo, Target, Timer};
+use crate::{Api, Http, InfoSource, ModelInfo, Target, Timer};
 
 /// The models there are: those of the config over the built-in endpoints.
 #[derive(Debug, Clone)]
@@ -27,6 +27,8 @@ pub struct Models {
     default: Option<ModelChoice>,
     params: Arc<params::Params>,
     pace: Pace,
+    /// What servers on this machine said about their models; clones share it.
+    learned: Arc<Mutex<Vec<Arc<ModelInfo>>>>,
 }
 
 /// Who chose the model: it decides whether another one may answer in its place.
@@ -94,6 +96,7 @@ impl Models {
             default: defaults.model.clone(),
             params: Arc::new(params::Params::of(&config.agents)),
             pace: Pace::of(host),
+            learned: Arc::default(),
         }
     }
 
@@ -218,6 +221,20 @@ impl Models {
         }
     }
 
+    /// Asks the servers on this machine that an agent's models run on what they run, where the
+    /// config does not say: the window of a local model is the one its server was started with.
+    /// Once is enough; from then on [`Models::resolve`] and [`Models::chain`] know.
+    pub async fn learn(&self, http: &Http, chain: &Chain) {
+        for target in chain.targets() {
+            let learned = target.clone().learned(http).await;
+            if learned.info.source == InfoSource::Server {
+                let mut known = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
+                known.retain(|info| info.reference != learned.info.reference);
+                known.push(learned.info);
+            }
+        }
+    }
+
     /// A chain of one model that was found rather than configured.
     pub fn chain_of(&self, target: Target) -> Chain {
         Chain::new(vec![target], Vec::new(), self.pace.clone())
@@ -334,7 +351,11 @@ impl Models {
             provider: provider.id.clone(),
             api,
         })?;
-        let info = describe::model(provider, api, model, entry);
+        let info = Arc::new(describe::model(provider, api, model, entry));
+        let known = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
+        let learned = known.iter().find(|known| known.reference == info.reference);
+        let info = learned.cloned().unwrap_or(info);
+        drop(known);
         let mut params: OpenMap = provider.params.clone();
         if let Some(entry) = entry {
             params::overlay(&mut params, &entry.params);
@@ -342,7 +363,7 @@ impl Models {
         self.params.apply(&mut params, &info.reference, agent);
         Ok(Target {
             provider: provider.clone(),
-            info: Arc::new(info),
+            info,
             params,
             call_timeout: None,
         })

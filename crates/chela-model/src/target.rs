@@ -99,7 +99,7 @@ impl Target {
     }
 
     /// With what its server says about the model, where the config does not: see
-    /// [`crate::Chain::learned`].
+    /// [`crate::Models::learn`].
     #[must_use]
     pub async fn learned(self, http: &Http) -> Self {
         crate::discover::learn(http, self).await

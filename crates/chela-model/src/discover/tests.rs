@@ -90,3 +90,25 @@ fn embedding_models_do_not_talk() {
     assert_eq!(pick(&names), Some("llama3.2:3b"));
     assert_eq!(pick(&names[..1]), None);
 }
+
+#[tokio::test]
+async fn what_a_server_says_is_known_from_then_on() {
+    let props = json!({"default_generation_settings": {"n_ctx": 4096}});
+    let server = serve(vec![json_play(&props)]).await;
+    let config = json!({
+        "models": {"providers": {"llamacpp": {"baseUrl": format!("{}/v1", server.url)}}},
+        "agents": {"defaults": {"model": "llamacpp/mine"}},
+    });
+    let models = models_with(&config, &[]);
+    let window = || {
+        models
+            .resolve("llamacpp/mine")
+            .unwrap()
+            .info()
+            .context_window
+    };
+    assert_eq!(window(), None);
+    let chain = models.chain_of(models.resolve("llamacpp/mine").unwrap());
+    models.learn(&Http::direct(), &chain).await;
+    assert_eq!(window(), Some(4096));
+}

@@ -14,6 +14,8 @@ use crate::day::Day;
 use crate::front;
 use crate::importance::Importance;
 
+pub(crate) use blocks::mark_speakers;
+
 /// One unit of a note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {

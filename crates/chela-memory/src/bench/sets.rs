@@ -7,7 +7,7 @@ use chela_core::{Audience, ContentHash, Host, Trust};
 use serde_json::Value;
 
 use super::{BenchError, BenchRequest};
-use crate::chunk::Chunk;
+use crate::chunk::{self, Chunk};
 use crate::day::Day;
 use crate::importance::Importance;
 use crate::index::{Depth, Prepared, SyncRequest, write_prepared};
@@ -176,44 +176,33 @@ fn lines<T>(path: &Path, read: impl Fn(&Value) -> Option<T>) -> Result<Vec<T>, B
     Ok(list)
 }
 
-/// Puts texts that come cut into an index. Those of one day are one daily note; a text without
-/// a date is a note of its own. Returns what each line of each note holds.
+/// Puts texts that come cut into an index. Those of one day are one daily note, undated messages
+/// one conversation; any other text without a date is a note of its own. Returns what each line of
+/// each note holds.
 pub fn write(
     store: &mut Store,
     docs: &[Doc],
     request: &BenchRequest<'_>,
 ) -> Result<HashMap<(String, u32), Vec<String>>, StoreError> {
-    let mut notes: BTreeMap<String, Vec<(u32, &Doc)>> = BTreeMap::new();
-    for (number, doc) in (1..).zip(docs) {
+    let mut units: Vec<Chunk> = (1..).zip(docs).map(|(line, doc)| unit(line, doc)).collect();
+    chunk::mark_speakers(&mut units);
+    let messages = units.iter().filter(|unit| unit.speaker.is_some()).count();
+    let is_chat = messages * 2 > units.len();
+    let mut covers = HashMap::new();
+    let mut notes: BTreeMap<String, Vec<Chunk>> = BTreeMap::new();
+    for (unit, doc) in units.into_iter().zip(docs) {
+        let line = unit.start_line;
         let label = match doc.date {
             Some(day) => format!("memory/{day}.md"),
-            None => format!("note-{number:07}.md"),
+            None if is_chat => "memory/chat.md".to_owned(),
+            None => format!("note-{line:07}.md"),
         };
-        notes.entry(label).or_default().push((number, doc));
+        covers.insert((label.clone(), line), doc.covers.clone());
+        notes.entry(label).or_default().push(unit);
     }
-    let mut covers = HashMap::new();
     let files: Vec<(FoundFile, Vec<Chunk>)> = notes
         .into_iter()
-        .map(|(label, docs)| {
-            let units = docs
-                .iter()
-                .map(|(number, doc)| {
-                    covers.insert((label.clone(), *number), doc.covers.clone());
-                    Chunk {
-                        start_line: *number,
-                        end_line: *number,
-                        heading: String::new(),
-                        section: 0,
-                        date: doc.date,
-                        text: doc.text.clone(),
-                        body_at: 0,
-                        speaker: None,
-                        importance: Importance::default(),
-                    }
-                })
-                .collect();
-            (found(label), units)
-        })
+        .map(|(label, units)| (found(label), units))
         .collect();
     let host = Host::fixed("/");
     let places = Places {
@@ -243,6 +232,20 @@ pub fn write(
         write_prepared(store, &sync, &batch)?;
     }
     Ok(covers)
+}
+
+fn unit(line: u32, doc: &Doc) -> Chunk {
+    Chunk {
+        start_line: line,
+        end_line: line,
+        heading: String::new(),
+        section: 0,
+        date: doc.date,
+        text: doc.text.clone(),
+        body_at: 0,
+        speaker: None,
+        importance: Importance::default(),
+    }
 }
 
 fn found(label: String) -> FoundFile {

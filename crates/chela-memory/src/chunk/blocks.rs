@@ -212,7 +212,7 @@ impl Reader<'_> {
 }
 
 /// Names that keep starting units are speakers; what they say starts after the name.
-fn mark_speakers(chunks: &mut [Chunk]) {
+pub fn mark_speakers(chunks: &mut [Chunk]) {
     let mut said: HashMap<String, usize> = HashMap::new();
     for name in chunks.iter().filter_map(|chunk| speaker(chunk.body())) {
         *said.entry(name.to_owned()).or_default() += 1;

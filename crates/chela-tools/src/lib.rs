@@ -19,10 +19,14 @@ mod sessions_view;
 mod tool;
 mod toolbox;
 
+pub mod approvals;
 pub mod bound;
+pub mod exec;
 pub mod place;
 pub mod policy;
+pub mod process;
 pub mod schema;
+pub mod web;
 
 pub use approver::{Approval, ApprovalRequest, Approver, Headless};
 pub use bound::Bound;

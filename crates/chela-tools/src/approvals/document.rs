@@ -1,0 +1,268 @@
+//! The approvals document: what may run on this machine, kept apart from the config so that
+//! changing the config cannot widen it.
+//!
+//! `exec-approvals.json` in the state folder, version 1. A file that cannot be read denies
+//! everything: it is never taken for an empty one. Keys that are not known here are kept.
+
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use chela_config::model::{ExecAsk, ExecSecurity};
+use chela_core::{AgentId, Host};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The agent whose entries hold for all.
+pub const EVERY_AGENT: &str = "*";
+const VERSION: u64 = 1;
+/// No document a person wrote is larger.
+const LARGEST: u64 = 4 << 20;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Document {
+    pub version: u64,
+    #[serde(default)]
+    pub defaults: Limits,
+    #[serde(default)]
+    pub agents: indexed::Agents,
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
+/// How far commands may go; what is not set limits nothing.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Limits {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub security: Option<ExecSecurity>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ask: Option<ExecAsk>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ask_fallback: Option<ExecSecurity>,
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
+/// One agent's limits and list.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentApprovals {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub security: Option<ExecSecurity>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ask: Option<ExecAsk>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ask_fallback: Option<ExecSecurity>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowlist: Vec<Entry>,
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
+/// Something that may run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Entry {
+    /// A path or glob of paths, or a bare name that stands for what PATH finds.
+    pub pattern: String,
+    /// A regular expression for all arguments joined by blanks, or `sha256:` and the hash of
+    /// exactly these arguments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arg_pattern: Option<String>,
+    /// The content of the program or script that was approved, where the agent could change it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// As people read it, for entries that are hashes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Milliseconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_used_at: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_resolved_path: Option<String>,
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
+mod indexed {
+    use std::collections::BTreeMap;
+
+    pub type Agents = BTreeMap<String, super::AgentApprovals>;
+}
+
+/// Why the document cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DocumentError {
+    #[error("{} cannot be read: {error}. No command runs until it can", path.display())]
+    Read {
+        path: PathBuf,
+        error: std::io::Error,
+    },
+    #[error("{} is broken: {error}. No command runs until it is mended or removed", path.display())]
+    Broken {
+        path: PathBuf,
+        error: serde_json::Error,
+    },
+    #[error("{} has version {version}, this program reads version {VERSION}. No command runs with it", path.display())]
+    Version { path: PathBuf, version: u64 },
+    #[error("{} is larger than 4 MB. No command runs with it", path.display())]
+    TooLarge { path: PathBuf },
+    #[error("{} cannot be written: {error}", path.display())]
+    Write {
+        path: PathBuf,
+        error: std::io::Error,
+    },
+}
+
+impl Default for Document {
+    fn default() -> Self {
+        Self {
+            version: VERSION,
+            defaults: Limits::default(),
+            agents: indexed::Agents::default(),
+            other: Map::new(),
+        }
+    }
+}
+
+impl Document {
+    /// Where it is kept.
+    pub fn path(host: &Host) -> PathBuf {
+        host.state_dir().join("exec-approvals.json")
+    }
+
+    /// The document; an empty one when there is none.
+    pub fn load(path: &Path) -> Result<Self, DocumentError> {
+        let at = || path.to_owned();
+        let size = match std::fs::metadata(path) {
+            Ok(found) => found.len(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Self::default());
+            }
+            Err(error) => return Err(DocumentError::Read { path: at(), error }),
+        };
+        if size > LARGEST {
+            return Err(DocumentError::TooLarge { path: at() });
+        }
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| DocumentError::Read { path: at(), error })?;
+        Self::read(&text, path)
+    }
+
+    /// A document from its text; the path is for the error.
+    pub fn read(text: &str, path: &Path) -> Result<Self, DocumentError> {
+        let document: Self = serde_json::from_str(text).map_err(|error| DocumentError::Broken {
+            path: path.to_owned(),
+            error,
+        })?;
+        match document.version {
+            VERSION => Ok(document),
+            version => Err(DocumentError::Version {
+                path: path.to_owned(),
+                version,
+            }),
+        }
+    }
+
+    /// Replaces the file in one step, readable by its owner alone.
+    pub fn save(&self, path: &Path) -> Result<(), DocumentError> {
+        let wrong = |error| DocumentError::Write {
+            path: path.to_owned(),
+            error,
+        };
+        let text = serde_json::to_string_pretty(self).map_err(|error| wrong(error.into()))?;
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(wrong)?;
+        }
+        let new = path.with_extension(format!("json.{}.new", std::process::id()));
+        let written = std::fs::File::options()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&new)
+            .and_then(|mut file| {
+                writeln!(file, "{text}")?;
+                file.sync_all()
+            })
+            .and_then(|()| std::fs::rename(&new, path));
+        written.map_err(|error| {
+            let _ = std::fs::remove_file(&new);
+            wrong(error)
+        })
+    }
+
+    /// Reads, changes and replaces the document. Two programs that change it at once take turns.
+    pub fn change(path: &Path, change: impl FnOnce(&mut Self)) -> Result<Self, DocumentError> {
+        let wrong = |error| DocumentError::Write {
+            path: path.to_owned(),
+            error,
+        };
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(wrong)?;
+        }
+        let lock = std::fs::File::options()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(path.with_extension("json.lock"))
+            .map_err(wrong)?;
+        lock.lock().map_err(wrong)?;
+        let mut document = Self::load(path)?;
+        change(&mut document);
+        document.save(path)?;
+        Ok(document)
+    }
+
+    /// The list that holds for an agent: its own, then everyone's.
+    pub fn allowlist<'a>(&'a self, agent: &AgentId) -> impl Iterator<Item = &'a Entry> {
+        [agent.as_str(), EVERY_AGENT]
+            .into_iter()
+            .filter_map(|id| self.agents.get(id))
+            .collect::<Vec<_>>()
+            .into_iter()
+            .flat_map(|agent| &agent.allowlist)
+    }
+
+    /// Adds an entry for an agent, unless it is there.
+    pub fn allow(&mut self, agent: &str, entry: Entry) {
+        let list = &mut self.agents.entry(agent.to_owned()).or_default().allowlist;
+        let same = list.iter().any(|known| {
+            known.pattern == entry.pattern
+                && known.arg_pattern == entry.arg_pattern
+                && known.sha256 == entry.sha256
+        });
+        if !same {
+            list.push(entry);
+        }
+    }
+
+    /// Removes the entry of an id; says what it was.
+    pub fn revoke(&mut self, id: &str) -> Option<(String, Entry)> {
+        for (agent, approvals) in &mut self.agents {
+            let found = approvals.allowlist.iter().position(|entry| entry.id == id);
+            if let Some(at) = found {
+                return Some((agent.clone(), approvals.allowlist.remove(at)));
+            }
+        }
+        None
+    }
+
+    /// Gives every entry an id, so that it can be revoked.
+    pub fn number(&mut self, host: &Host) {
+        for approvals in self.agents.values_mut() {
+            for entry in &mut approvals.allowlist {
+                if entry.id.is_empty() {
+                    entry.id = host.random_hex(4);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What happens with a command that is on the list, and with one that is not.
+
+use chela_config::model::{Exec, ExecAsk, ExecMode, ExecSecurity};
+use chela_core::AgentId;
+
+use super::document::{Document, EVERY_AGENT};
+
+/// From loose to strict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Answer {
+    Run,
+    Ask,
+    Deny,
+}
+
+/// The rules that hold for a command. Of two sets of rules the stricter answer counts, each for
+/// itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// For what is on the list.
+    pub listed: Answer,
+    /// For what is not.
+    pub unlisted: Answer,
+    /// When a person should be asked and nobody answers.
+    pub fallback: ExecSecurity,
+    /// A model looks before a person is asked.
+    pub review: Review,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Review {
+    Model,
+    None,
+}
+
+impl Rules {
+    /// Nothing configured: what is not on the list asks.
+    const DEFAULT_MODE: ExecMode = ExecMode::Ask;
+
+    /// What the config and the approvals document say of an agent, whichever is stricter.
+    pub fn of(config: &Exec, document: &Document, agent: &AgentId) -> Self {
+        let mode = config.mode.unwrap_or(Self::DEFAULT_MODE);
+        let mut rules = Self::of_mode(mode);
+        rules.fallback = config.ask_fallback.unwrap_or(ExecSecurity::Deny);
+        if config.ask == Some(ExecAsk::Always) {
+            rules = rules.stricter(Self::ALWAYS_ASK);
+        }
+        let of_agent = |id: &str| {
+            let found = document.agents.get(id);
+            found.map(|found| (found.security, found.ask, found.ask_fallback))
+        };
+        let defaults = &document.defaults;
+        let layers = [
+            Some((defaults.security, defaults.ask, defaults.ask_fallback)),
+            of_agent(EVERY_AGENT),
+            of_agent(agent.as_str()),
+        ];
+        for (security, ask, fallback) in layers.into_iter().flatten() {
+            if security.is_some() || ask.is_some() {
+                rules = rules.stricter(Self::of_pair(security, ask));
+            }
+            if let Some(fallback) = fallback {
+                rules.fallback = stricter(rules.fallback, fallback);
+            }
+        }
+        rules
+    }
+
+    /// Asks about everything, also what was approved before.
+    pub const ALWAYS_ASK: Self = Self {
+        listed: Answer::Ask,
+        unlisted: Answer::Ask,
+        fallback: ExecSecurity::Full,
+        review: Review::None,
+    };
+
+    #[must_use]
+    pub fn stricter(self, other: Self) -> Self {
+        Self {
+            listed: self.listed.max(other.listed),
+            unlisted: self.unlisted.max(other.unlisted),
+            fallback: stricter(self.fallback, other.fallback),
+            review: self.review,
+        }
+    }
+
+    fn of_mode(mode: ExecMode) -> Self {
+        let (listed, unlisted) = match mode {
+            ExecMode::Deny => (Answer::Deny, Answer::Deny),
+            ExecMode::Allowlist => (Answer::Run, Answer::Deny),
+            ExecMode::Ask | ExecMode::Auto => (Answer::Run, Answer::Ask),
+            ExecMode::Full => (Answer::Run, Answer::Run),
+        };
+        Self {
+            listed,
+            unlisted,
+            fallback: ExecSecurity::Full,
+            review: match mode {
+                ExecMode::Auto => Review::Model,
+                _ => Review::None,
+            },
+        }
+    }
+
+    /// The pair `security` and `ask` of the document. With only one of them set, the other is
+    /// the one that leaves its meaning: everything may run, misses are asked about.
+    fn of_pair(security: Option<ExecSecurity>, ask: Option<ExecAsk>) -> Self {
+        let (listed, unlisted) = match (security, ask) {
+            (Some(ExecSecurity::Deny), _) => (Answer::Deny, Answer::Deny),
+            (_, Some(ExecAsk::Always)) => (Answer::Ask, Answer::Ask),
+            (Some(ExecSecurity::Allowlist), Some(ExecAsk::Off)) => (Answer::Run, Answer::Deny),
+            (Some(ExecSecurity::Allowlist), _) => (Answer::Run, Answer::Ask),
+            (Some(ExecSecurity::Full) | None, _) => (Answer::Run, Answer::Run),
+        };
+        Self {
+            listed,
+            unlisted,
+            fallback: ExecSecurity::Full,
+            review: Review::None,
+        }
+    }
+}
+
+fn stricter(one: ExecSecurity, other: ExecSecurity) -> ExecSecurity {
+    let rank = |security| match security {
+        ExecSecurity::Deny => 0,
+        ExecSecurity::Allowlist => 1,
+        ExecSecurity::Full => 2,
+    };
+    match rank(one) <= rank(other) {
+        true => one,
+        false => other,
+    }
+}

@@ -1,0 +1,370 @@
+//! Commands on the machine: `exec` plans one, has it cleared, starts it and follows it.
+
+mod environment;
+mod network;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use chela_config::model::{BareUnit, Config, Exec, Secret};
+use chela_config::{AgentView, Loaded};
+use chela_core::{AgentId, Host};
+use chela_guard::ExternalSource;
+use serde::Deserialize;
+
+use crate::approvals::{Document, Gate, GateSetup, Harden, Planned, Reviewer};
+use crate::process::{
+    Job, Launch, Notices, ProcessTool, Processes, ProcessesSetup, Talk, plain, whole,
+};
+use crate::schema::{self, Kind, Schema};
+use crate::{Call, Effect, Output, Progress, Running, Sink, SinkKind, Spec, Tool};
+
+use environment::{Surroundings, refused};
+
+/// People are shown the newest output this often.
+const TELL_EVERY: Duration = Duration::from_millis(1_000);
+/// A command for the background that fails at once is told of at once.
+const FIRST_LOOK: Duration = Duration::from_millis(150);
+
+/// What the commands of a session are made from.
+#[derive(Clone)]
+pub struct CommandsSetup {
+    pub host: Host,
+    pub agent: AgentId,
+    pub config: Exec,
+    /// Where commands start.
+    pub workspace: PathBuf,
+    /// Folder of this session for long output.
+    pub spool: PathBuf,
+    /// Most characters of output shown at once.
+    pub most_shown: usize,
+    /// A question to the owner lapses after this long.
+    pub expires_after: Duration,
+    /// Values that no command may see.
+    pub secrets: Vec<String>,
+    /// Looks at commands before a person does, in mode `auto`.
+    pub reviewer: Option<Arc<dyn Reviewer>>,
+}
+
+impl std::fmt::Debug for CommandsSetup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CommandsSetup")
+            .field("agent", &self.agent)
+            .field("workspace", &self.workspace)
+            .finish_non_exhaustive()
+    }
+}
+
+impl CommandsSetup {
+    /// The settings of one agent.
+    pub fn of(host: &Host, loaded: &Loaded, view: &AgentView, spool: PathBuf) -> Self {
+        let config = &loaded.config;
+        let exec = view.tools.value.exec.as_ref().unwrap_or(&config.tools.exec);
+        let expires_after = config
+            .guard
+            .approvals
+            .expires_after
+            .duration(BareUnit::Seconds);
+        let mut host = host.clone();
+        host.env = loaded.env().clone();
+        Self {
+            host,
+            agent: view.id.clone(),
+            config: exec.clone(),
+            workspace: view.workspace.value.clone(),
+            spool,
+            most_shown: 16_000,
+            expires_after: expires_after.unwrap_or(Duration::from_secs(600)),
+            secrets: secrets(config),
+            reviewer: None,
+        }
+    }
+}
+
+/// The credentials written in the config.
+fn secrets(config: &Config) -> Vec<String> {
+    let providers = config.models.providers.values();
+    let keys = providers.filter_map(|provider| provider.api_key.as_ref());
+    keys.chain(config.tools.web.search.api_key.as_ref())
+        .filter_map(|key| match key {
+            Secret::Text(text) => Some(text.clone()),
+            Secret::Reference(_) => None,
+        })
+        .collect()
+}
+
+/// The tools for commands, and the commands themselves. When the last clone of `processes` goes,
+/// every command of the session ends.
+#[derive(Debug, Clone)]
+pub struct Commands {
+    pub exec: Arc<ExecTool>,
+    pub process: Arc<ProcessTool>,
+    pub processes: Processes,
+}
+
+impl Commands {
+    pub fn new(setup: CommandsSetup) -> Self {
+        let config = &setup.config;
+        let notices = match (config.notify_on_exit, config.notify_on_exit_empty_success) {
+            (false, _) => Notices::None,
+            (true, false) => Notices::Noteworthy,
+            (true, true) => Notices::All,
+        };
+        let processes = Processes::new(ProcessesSetup {
+            host: setup.host.clone(),
+            spool_dir: setup.spool.clone(),
+            keep_finished: Duration::from_millis(config.cleanup_ms),
+            notices,
+            most_shown: setup.most_shown,
+        });
+        Self {
+            exec: Arc::new(ExecTool::new(setup, processes.clone())),
+            process: Arc::new(ProcessTool::new(processes.clone())),
+            processes,
+        }
+    }
+
+    /// For the toolbox.
+    pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        vec![
+            Arc::clone(&self.exec) as Arc<dyn Tool>,
+            Arc::clone(&self.process) as Arc<dyn Tool>,
+        ]
+    }
+}
+
+/// The `exec` tool.
+#[derive(Debug)]
+pub struct ExecTool {
+    spec: Spec,
+    setup: CommandsSetup,
+    gate: Gate,
+    processes: Processes,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Arguments {
+    command: Option<String>,
+    argv: Option<Vec<String>>,
+    workdir: Option<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    yield_ms: Option<u64>,
+    #[serde(default)]
+    background: bool,
+    timeout_seconds: Option<u64>,
+    #[serde(default)]
+    pty: bool,
+    ask: Option<String>,
+}
+
+impl ExecTool {
+    fn new(setup: CommandsSetup, processes: Processes) -> Self {
+        let gate = Gate::new(GateSetup {
+            host: setup.host.clone(),
+            agent: setup.agent.clone(),
+            config: setup.config.clone(),
+            document: Document::path(&setup.host),
+            expires_after: setup.expires_after,
+            reviewer: setup.reviewer.clone(),
+        });
+        Self {
+            spec: spec(),
+            setup,
+            gate,
+            processes,
+        }
+    }
+
+    async fn act(&self, call: Call<'_>) -> Result<Output, Output> {
+        let arguments: Arguments = schema::read(call.arguments)?;
+        let planned = self.plan(&arguments)?;
+        let harden = match arguments.ask.as_deref() {
+            Some("always") => Harden::Always,
+            _ => Harden::No,
+        };
+        let failed = |error: &dyn std::fmt::Display| Output::failed(error.to_string());
+        let cleared = self.gate.clear(planned, harden, call.approver).await;
+        let planned = cleared
+            .and_then(|cleared| cleared.check())
+            .map_err(|refusal| failed(&refusal))?;
+        let launch = self.launch(planned, &arguments);
+        let job = self
+            .processes
+            .start(launch)
+            .map_err(|error| failed(&error))?;
+        self.follow(job, &arguments, call).await
+    }
+
+    fn plan(&self, arguments: &Arguments) -> Result<Planned, Output> {
+        if let Some(why) = arguments.env.keys().find_map(|name| refused(name)) {
+            return Err(Output::failed(why));
+        }
+        let folder = self.folder(arguments.workdir.as_deref())?;
+        let surroundings = Surroundings {
+            host: &self.setup.host,
+            prepend: &self.setup.config.path_prepend,
+            secrets: &self.setup.secrets,
+        };
+        let mut env = surroundings.variables();
+        let term = if arguments.pty {
+            "xterm-256color"
+        } else {
+            "dumb"
+        };
+        env.insert("TERM".to_owned(), term.to_owned());
+        let planned = match (&arguments.command, &arguments.argv) {
+            (Some(line), None) if !line.trim().is_empty() => Planned::line(line, folder, env),
+            (None, Some(words)) if words.first().is_some_and(|name| !name.is_empty()) => {
+                Planned::direct(words.clone(), folder, env)
+            }
+            _ => {
+                return Err(Output::failed(
+                    "Give either command, as one line, or argv, as a list of words.",
+                ));
+            }
+        };
+        planned
+            .map(|planned| planned.with_variables(arguments.env.clone()))
+            .map_err(|error| Output::failed(format!("{error}.")))
+    }
+
+    fn folder(&self, workdir: Option<&str>) -> Result<PathBuf, Output> {
+        let workspace: &Path = &self.setup.workspace;
+        let folder = match workdir {
+            Some(folder) => self.setup.host.expand_from(folder, workspace),
+            None => workspace.to_owned(),
+        };
+        match folder.canonicalize() {
+            Ok(folder) if folder.is_dir() => Ok(folder),
+            _ => Err(Output::failed(format!(
+                "The folder {} does not exist.",
+                chela_core::sanitize::literal(&self.setup.host.compact(&folder))
+            ))),
+        }
+    }
+
+    fn launch(&self, planned: Planned, arguments: &Arguments) -> Launch {
+        let config = &self.setup.config;
+        let text = planned.text();
+        let seconds = arguments.timeout_seconds.unwrap_or(config.timeout_seconds);
+        let (name, words) = planned.arguments();
+        Launch {
+            fetches: network::fetches(&text).then(|| ExternalSource::Process {
+                command: text.clone(),
+            }),
+            command: text,
+            program: planned.program.real.clone(),
+            name: name.into(),
+            arguments: words.into_iter().map(Into::into).collect(),
+            env: planned.variables(),
+            folder: planned.folder,
+            talk: match (arguments.pty, arguments.background) {
+                (true, _) => Talk::Terminal,
+                (false, true) => Talk::PipeWithInput,
+                (false, false) => Talk::Pipe,
+            },
+            timeout: Duration::from_secs(seconds.min(config.timeout_seconds)),
+        }
+    }
+
+    /// Waits for the end, at most until it goes to the background.
+    async fn follow(
+        &self,
+        job: Arc<Job>,
+        arguments: &Arguments,
+        call: Call<'_>,
+    ) -> Result<Output, Output> {
+        let mut foreground = Foreground(Some(Arc::clone(&job)));
+        let wait = match (arguments.background, arguments.yield_ms) {
+            (true, _) => FIRST_LOOK,
+            (false, Some(ms)) => Duration::from_millis(ms),
+            (false, None) => Duration::from_millis(self.setup.config.background_ms),
+        };
+        let telling = async {
+            loop {
+                tokio::time::sleep(TELL_EVERY).await;
+                let end = plain(&job.spool().end(2_000).bytes);
+                let lines: Vec<&str> = end.trim_end().lines().collect();
+                let last = lines[lines.len().saturating_sub(5)..].join("\n");
+                (call.progress)(Progress::Output(last));
+            }
+        };
+        tokio::select! {
+            _ = job.ended() => {}
+            () = tokio::time::sleep(wait) => self.processes.to_background(&job),
+            () = telling => {}
+        }
+        foreground.0 = None;
+        Ok(whole(&job, call.id, self.processes.setup()))
+    }
+}
+
+/// Ends a command whose call is dropped before it ended or went to the background.
+struct Foreground(Option<Arc<Job>>);
+
+impl Drop for Foreground {
+    fn drop(&mut self) {
+        if let Some(job) = &self.0 {
+            job.end_now();
+        }
+    }
+}
+
+impl Tool for ExecTool {
+    fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    fn run<'a>(&'a self, call: Call<'a>) -> Running<'a> {
+        Box::pin(async move { self.act(call).await.unwrap_or_else(|failed| failed) })
+    }
+}
+
+fn spec() -> Spec {
+    let parameters = Schema::object()
+        .optional("command", Kind::text(), "The command line. A plain command runs without a shell; pipes, variables and the like run in sh.")
+        .optional("argv", Kind::list(Kind::text()), "Instead of command: program and arguments, each as it is; never a shell.")
+        .optional("workdir", Kind::text(), "Folder to run in. Default: the workspace.")
+        .optional("env", Kind::text_map(), "Variables to set besides the usual ones.")
+        .optional("yieldMs", Kind::integer().min(10).max(600_000), "Wait at most this many milliseconds, then leave it in the background (10000).")
+        .optional("background", Kind::flag(), "Leave it in the background at once; process can feed its input.")
+        .optional("timeoutSeconds", Kind::integer().min(1), "End it after this many seconds.")
+        .optional("pty", Kind::flag(), "Give it a terminal, for programs that insist on one.")
+        .optional("ask", Kind::one_of(&["always"]), "Have the owner asked even if the command is allowed.")
+        .build();
+    Spec {
+        name: "exec",
+        description: "Run a command on this machine. Output and errors come back together with \
+            the exit code; a command that takes longer goes on in the background and process \
+            follows it. What it leaves running is ended when it ends, so start servers with \
+            background: true."
+            .to_owned(),
+        parameters,
+        effect: Effect::Irreversible,
+        sinks: &[
+            Sink {
+                argument: "command",
+                kind: SinkKind::Command,
+            },
+            Sink {
+                argument: "argv",
+                kind: SinkKind::Command,
+            },
+            Sink {
+                argument: "workdir",
+                kind: SinkKind::Path,
+            },
+            Sink {
+                argument: "env",
+                kind: SinkKind::Command,
+            },
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,175 @@
+//! A command and every process it started.
+//!
+//! A command leads a process group of its own. Processes that left the group are found by what
+//! they cannot easily shed: their session, their ancestors, and a mark in the environment they
+//! started with. The program is deliberately not made the reaper of orphans: it could not tell
+//! them from its own children, and reaping those would lose their exit status. What sheds all
+//! three at once gets away; only a sandbox holds that.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, kill_process_group, prlimit};
+
+/// The variable that carries the mark.
+pub const MARK: &str = "CHELA_EXEC_ID";
+
+/// A command may have this many processes at once.
+pub const MOST_PROCESSES: usize = 1_024;
+
+/// The processes of one command.
+#[derive(Debug, Clone)]
+pub struct Family {
+    leader: Pid,
+    /// `CHELA_EXEC_ID=…`
+    mark: Vec<u8>,
+    /// When the leader started, in ticks since boot.
+    born: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Relative {
+    parent: i32,
+    group: i32,
+    session: i32,
+    born: u64,
+    is_dead: bool,
+}
+
+impl Family {
+    /// The family of a process that was just started as the leader of its group.
+    pub fn new(leader: u32, mark: &str) -> Option<Self> {
+        let leader = Pid::from_raw(i32::try_from(leader).ok()?)?;
+        let born = relative(leader.as_raw_nonzero().get()).map_or(0, |found| found.born);
+        limit(leader);
+        Some(Self {
+            leader,
+            mark: format!("{MARK}={mark}").into_bytes(),
+            born,
+        })
+    }
+
+    /// Asks all of the group to end.
+    pub fn ask_to_end(&self) {
+        let _ = kill_process_group(self.leader, Signal::TERM);
+        let _ = kill_process_group(self.leader, Signal::CONT);
+    }
+
+    /// Ends every process of the family, and says how many there were besides the leader.
+    pub fn end(&self) -> usize {
+        let mut ended = BTreeSet::new();
+        // Each pass may meet children born during the one before; stopped ones bear none.
+        for _ in 0..64 {
+            let members = self.members();
+            let _ = kill_process_group(self.leader, Signal::KILL);
+            if members.is_empty() {
+                break;
+            }
+            for signal in [Signal::STOP, Signal::KILL] {
+                for pid in &members {
+                    if let Some(pid) = Pid::from_raw(*pid) {
+                        let _ = kill_process(pid, signal);
+                    }
+                }
+            }
+            ended.extend(members);
+        }
+        ended.remove(&self.leader.as_raw_nonzero().get());
+        ended.len()
+    }
+
+    /// How many processes live. Without reading environments: it is asked often.
+    pub fn count(&self) -> usize {
+        let all = relatives();
+        self.kin(&all).len()
+    }
+
+    fn members(&self) -> BTreeSet<i32> {
+        let mut all = relatives();
+        for (pid, relative) in &mut all {
+            let may_be = relative.born >= self.born && !relative.is_dead;
+            if may_be && relative.group != self.leader.as_raw_nonzero().get() && self.marked(*pid) {
+                relative.group = self.leader.as_raw_nonzero().get();
+            }
+        }
+        self.kin(&all)
+    }
+
+    /// Who is of the group or session, or descends from someone who is.
+    fn kin(&self, all: &BTreeMap<i32, Relative>) -> BTreeSet<i32> {
+        let leader = self.leader.as_raw_nonzero().get();
+        let mut kin: BTreeSet<i32> = all
+            .iter()
+            .filter(|(_, it)| it.born >= self.born && (it.group == leader || it.session == leader))
+            .map(|(pid, _)| *pid)
+            .collect();
+        loop {
+            let children: Vec<i32> = all
+                .iter()
+                .filter(|(pid, it)| !kin.contains(pid) && kin.contains(&it.parent))
+                .map(|(pid, _)| *pid)
+                .collect();
+            if children.is_empty() {
+                break;
+            }
+            kin.extend(children);
+        }
+        kin.retain(|pid| all.get(pid).is_some_and(|it| !it.is_dead));
+        kin
+    }
+
+    fn marked(&self, pid: i32) -> bool {
+        std::fs::read(format!("/proc/{pid}/environ"))
+            .is_ok_and(|env| env.split(|byte| *byte == 0).any(|var| var == self.mark))
+    }
+}
+
+/// Lets the user have so many processes more than the machine has now. Does not hold for root,
+/// and processes born before it was set keep the old limit: the count is watched as well.
+fn limit(leader: Pid) {
+    let now = std::fs::read_to_string("/proc/loadavg")
+        .ok()
+        .and_then(|line| {
+            let tasks = line.split_whitespace().nth(3)?;
+            tasks.split('/').nth(1)?.parse::<u64>().ok()
+        });
+    if let Some(now) = now {
+        let most = Some(now + MOST_PROCESSES as u64);
+        let limit = Rlimit {
+            current: most,
+            maximum: most,
+        };
+        let _ = prlimit(Some(leader), Resource::Nproc, limit);
+    }
+}
+
+/// Every process of the machine; empty where there is no `/proc`.
+fn relatives() -> BTreeMap<i32, Relative> {
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return BTreeMap::new();
+    };
+    entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
+        .filter_map(|pid| Some((pid, relative(pid)?)))
+        .collect()
+}
+
+fn relative(pid: i32) -> Option<Relative> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may hold anything, parentheses included.
+    let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
+    let fields = std::str::from_utf8(&stat[after_name..]).ok()?;
+    let mut fields = fields.split_ascii_whitespace();
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    let group = fields.next()?.parse().ok()?;
+    let session = fields.next()?.parse().ok()?;
+    let born = fields.nth(15)?.parse().ok()?;
+    Some(Relative {
+        parent,
+        group,
+        session,
+        born,
+        is_dead: matches!(state, "Z" | "X"),
+    })
+}

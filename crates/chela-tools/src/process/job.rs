@@ -1,0 +1,351 @@
+//! One command while it runs, and what is left of it afterwards.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use chela_guard::ExternalSource;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::process::Child;
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, sleep_until};
+
+use super::family::{Family, MARK, MOST_PROCESSES};
+use super::spool::Spool;
+
+/// What printed more than this is stopped.
+const MOST_OUTPUT: u64 = 4 << 30;
+/// Between being asked to end and being ended.
+const GRACE: Duration = Duration::from_millis(1_500);
+/// After a command ended, output that is still on its way is waited for this long.
+const DRAIN: Duration = Duration::from_millis(300);
+/// How soon and how often its processes are counted.
+const FIRST_COUNT: Duration = Duration::from_millis(50);
+const COUNT_EVERY: Duration = Duration::from_millis(500);
+
+/// How a program talks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Talk {
+    /// Nothing to read, output through a pipe.
+    Pipe,
+    /// Input and output through pipes.
+    PipeWithInput,
+    /// A terminal of its own.
+    Terminal,
+}
+
+/// A program about to be started.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    /// As people read it.
+    pub command: String,
+    /// The very file to run.
+    pub program: PathBuf,
+    /// What it is told its name is.
+    pub name: OsString,
+    pub arguments: Vec<OsString>,
+    pub folder: PathBuf,
+    pub env: BTreeMap<String, String>,
+    pub talk: Talk,
+    pub timeout: Duration,
+    /// Set when what it prints comes from another machine.
+    pub fetches: Option<ExternalSource>,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    Code(i32),
+    Signal(i32),
+    TimedOut,
+    Stopped,
+    TooMuchOutput,
+    TooManyProcesses,
+    Lost(String),
+}
+
+/// A command that runs or ran.
+#[derive(Debug)]
+pub struct Job {
+    pub id: String,
+    pub command: String,
+    pub pid: u32,
+    pub fetches: Option<ExternalSource>,
+    pub started: Instant,
+    family: Family,
+    spool: Mutex<Spool>,
+    /// Bytes a caller has been shown.
+    seen: Mutex<u64>,
+    input: tokio::sync::Mutex<Option<Input>>,
+    stop: Notify,
+    state: watch::Sender<State>,
+}
+
+/// Changes whenever something is printed or it ends.
+#[derive(Debug, Clone, Default)]
+pub struct State {
+    pub printed: u64,
+    pub ended: Option<Ended>,
+    /// Processes it left behind, which were ended.
+    pub left_behind: usize,
+    pub ended_at: Option<Instant>,
+}
+
+type Source = Box<dyn AsyncRead + Send + Unpin>;
+type InputPipe = Box<dyn AsyncWrite + Send + Unpin>;
+
+struct Input(InputPipe);
+
+impl std::fmt::Debug for Input {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Input")
+    }
+}
+
+impl Job {
+    /// Starts a program and a task that follows it.
+    pub fn start(id: String, mark: &str, launch: Launch, spool: Spool) -> io::Result<Arc<Self>> {
+        let (child, source, input) = spawn(&launch, mark)?;
+        let pid = child.id().unwrap_or_default();
+        let family = Family::new(pid, mark).ok_or(io::ErrorKind::NotFound)?;
+        let job = Arc::new(Self {
+            id,
+            command: launch.command,
+            pid,
+            fetches: launch.fetches,
+            started: Instant::now(),
+            family,
+            spool: Mutex::new(spool),
+            seen: Mutex::new(0),
+            input: tokio::sync::Mutex::new(input.map(Input)),
+            stop: Notify::new(),
+            state: watch::Sender::new(State::default()),
+        });
+        let deadline = job.started + launch.timeout;
+        tokio::spawn(follow(Arc::clone(&job), child, source, deadline));
+        Ok(job)
+    }
+
+    pub fn state(&self) -> State {
+        self.state.borrow().clone()
+    }
+
+    pub fn watch(&self) -> watch::Receiver<State> {
+        self.state.subscribe()
+    }
+
+    /// Waits until it has ended.
+    pub async fn ended(&self) -> Ended {
+        let mut watch = self.watch();
+        match watch.wait_for(|state| state.ended.is_some()).await {
+            Ok(state) => state.ended.clone().unwrap_or(Ended::Stopped),
+            Err(_) => Ended::Stopped,
+        }
+    }
+
+    pub fn spool(&self) -> MutexGuard<'_, Spool> {
+        self.spool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was printed since the last time this was asked, at most its last `most` bytes.
+    pub fn news(&self, most: usize) -> super::spool::Part {
+        let spool = self.spool();
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let from = (*seen).max(spool.total().saturating_sub(most as u64));
+        let mut part = spool.read(from, most);
+        part.lost += from - *seen;
+        *seen = spool.total();
+        part
+    }
+
+    /// Whether [`Job::news`] has something.
+    pub fn has_news(&self) -> bool {
+        let total = self.spool().total();
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) < total
+    }
+
+    /// Writes to its input.
+    pub async fn write(&self, text: &[u8]) -> io::Result<()> {
+        let mut input = self.input.lock().await;
+        let Some(Input(pipe)) = input.as_mut() else {
+            return Err(io::Error::from(io::ErrorKind::BrokenPipe));
+        };
+        pipe.write_all(text).await?;
+        pipe.flush().await
+    }
+
+    /// Ends its input.
+    pub async fn close_input(&self) {
+        self.input.lock().await.take();
+    }
+
+    /// Asks it to end, and ends it when it does not.
+    pub fn stop(&self) {
+        self.stop.notify_one();
+    }
+
+    /// Ends it and all it started, at once. For callers that cannot wait.
+    pub fn end_now(&self) {
+        if self.state.borrow().ended.is_none() {
+            self.family.end();
+            self.stop.notify_one();
+        }
+    }
+
+    fn finish(&self, ended: Ended, left_behind: usize) {
+        self.state.send_modify(|state| {
+            if state.ended.is_none() {
+                state.ended = Some(ended);
+                state.left_behind = left_behind;
+                state.ended_at = Some(Instant::now());
+            }
+        });
+    }
+}
+
+fn spawn(launch: &Launch, mark: &str) -> io::Result<(Child, Source, Option<InputPipe>)> {
+    match launch.talk {
+        Talk::Terminal => in_terminal(launch, mark),
+        Talk::Pipe | Talk::PipeWithInput => with_pipes(launch, mark),
+    }
+}
+
+/// One pipe for output and errors keeps them in the order they were printed.
+fn with_pipes(launch: &Launch, mark: &str) -> io::Result<(Child, Source, Option<InputPipe>)> {
+    let (reader, writer) = io::pipe()?;
+    let mut command = tokio::process::Command::new(&launch.program);
+    command
+        .arg0(&launch.name)
+        .args(&launch.arguments)
+        .current_dir(&launch.folder)
+        .env_clear()
+        .envs(&launch.env)
+        .env(MARK, mark)
+        .process_group(0)
+        .kill_on_drop(true)
+        .stdin(match launch.talk {
+            Talk::PipeWithInput => Stdio::piped(),
+            _ => Stdio::null(),
+        })
+        .stderr(writer.try_clone()?)
+        .stdout(writer);
+    let mut child = command.spawn()?;
+    // The command holds our end of the pipe for writing; output ends only without it.
+    drop(command);
+    let source = tokio::net::unix::pipe::Receiver::from_owned_fd(reader.into())?;
+    let input = child.stdin.take().map(|input| Box::new(input) as InputPipe);
+    Ok((child, Box::new(source), input))
+}
+
+fn in_terminal(launch: &Launch, mark: &str) -> io::Result<(Child, Source, Option<InputPipe>)> {
+    let (terminal, other_end) = pty_process::open().map_err(io::Error::other)?;
+    terminal
+        .resize(pty_process::Size::new(30, 120))
+        .map_err(io::Error::other)?;
+    let child = pty_process::Command::new(&launch.program)
+        .arg0(&launch.name)
+        .args(&launch.arguments)
+        .current_dir(&launch.folder)
+        .env_clear()
+        .envs(&launch.env)
+        .env(MARK, mark)
+        .kill_on_drop(true)
+        .spawn(other_end)
+        .map_err(io::Error::other)?;
+    let (source, input) = terminal.into_split();
+    Ok((child, Box::new(source), Some(Box::new(input))))
+}
+
+/// Ends a command whose follower is dropped, as when the program ends.
+struct EndWithFollower(Arc<Job>);
+
+impl Drop for EndWithFollower {
+    fn drop(&mut self) {
+        self.0.end_now();
+        self.0.finish(Ended::Stopped, 0);
+    }
+}
+
+/// Reads what it prints until it ends, and sees to it that it ends in time.
+async fn follow(job: Arc<Job>, mut child: Child, mut source: Source, deadline: Instant) {
+    let job = EndWithFollower(job);
+    let job = &job.0;
+    let mut buffer = vec![0; 64 * 1024];
+    let mut count_at = Instant::now() + FIRST_COUNT;
+    let mut why: Option<Ended> = None;
+    let mut end_by = deadline;
+    let mut status: Option<io::Result<ExitStatus>> = None;
+    let mut left_behind = 0;
+    let mut more = true;
+    while more || status.is_none() {
+        let wake = if status.is_some() {
+            end_by
+        } else {
+            end_by.min(count_at)
+        };
+        tokio::select! {
+            read = source.read(&mut buffer), if more => match read {
+                Ok(0) | Err(_) => more = false,
+                Ok(length) => {
+                    let printed = {
+                        let mut spool = job.spool();
+                        spool.push(&buffer[..length]);
+                        spool.total()
+                    };
+                    job.state.send_modify(|state| state.printed = printed);
+                    if printed > MOST_OUTPUT && why.is_none() {
+                        why = Some(Ended::TooMuchOutput);
+                        job.family.end();
+                    }
+                }
+            },
+            ended = child.wait(), if status.is_none() => {
+                left_behind = job.family.end();
+                status = Some(ended);
+                end_by = Instant::now() + DRAIN;
+            }
+            () = job.stop.notified(), if status.is_none() && why.is_none() => {
+                why = Some(Ended::Stopped);
+                job.family.ask_to_end();
+                end_by = Instant::now() + GRACE;
+            }
+            () = sleep_until(wake) => {
+                if Instant::now() < end_by {
+                    count_at = Instant::now() + COUNT_EVERY;
+                    if job.family.count() > MOST_PROCESSES {
+                        why.get_or_insert(Ended::TooManyProcesses);
+                        job.family.end();
+                    }
+                } else if status.is_some() {
+                    more = false;
+                } else if why.is_none() {
+                    why = Some(Ended::TimedOut);
+                    job.family.ask_to_end();
+                    end_by = Instant::now() + GRACE;
+                } else {
+                    job.family.end();
+                    end_by = Instant::now() + GRACE;
+                }
+            }
+        }
+    }
+    let ended = why.unwrap_or_else(|| match status {
+        Some(Ok(status)) => how(status),
+        Some(Err(error)) => Ended::Lost(error.to_string()),
+        None => Ended::Stopped,
+    });
+    job.finish(ended, left_behind);
+}
+
+fn how(status: ExitStatus) -> Ended {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ended::Code(code),
+        (None, Some(signal)) => Ended::Signal(signal),
+        (None, None) => Ended::Lost("it ended without a status".to_owned()),
+    }
+}

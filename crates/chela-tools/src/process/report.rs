@@ -1,0 +1,138 @@
+//! What is said about a command.
+
+use chela_core::{ContentHash, Origin, Trust, grouped};
+use chela_guard::Labelled;
+use serde_json::{Value, json};
+
+use super::job::{Ended, Job};
+use super::plain::plain;
+use super::spool::Part;
+use super::table::ProcessesSetup;
+use crate::{Output, Piece, Success};
+
+/// One line: running, or how it ended.
+pub fn status(job: &Job) -> String {
+    let state = job.state();
+    let after = state
+        .ended_at
+        .unwrap_or_else(tokio::time::Instant::now)
+        .duration_since(job.started);
+    let seconds = after.as_secs_f64();
+    let mut line = match &state.ended {
+        None => format!("Still running after {seconds:.1} s as `{}`.", job.id),
+        Some(Ended::Code(code)) => format!("Exit code {code} after {seconds:.1} s."),
+        Some(Ended::Signal(signal)) => format!("Ended by signal {signal} after {seconds:.1} s."),
+        Some(Ended::TimedOut) => format!("Stopped after {seconds:.1} s: its time was up."),
+        Some(Ended::Stopped) => format!("Stopped after {seconds:.1} s."),
+        Some(Ended::TooMuchOutput) => {
+            format!("Stopped after {seconds:.1} s: it printed more than 4 GB.")
+        }
+        Some(Ended::TooManyProcesses) => {
+            format!("Stopped after {seconds:.1} s: it started more than 1,024 processes.")
+        }
+        Some(Ended::Lost(why)) => format!("It ended, how is not known: {why}."),
+    };
+    if state.left_behind > 0 {
+        line += &format!(
+            " {} it left running were ended with it; use background: true for what should stay.",
+            counted(state.left_behind)
+        );
+    }
+    line
+}
+
+fn counted(processes: usize) -> String {
+    match processes {
+        1 => "1 process".to_owned(),
+        more => format!("{} processes", grouped(more)),
+    }
+}
+
+/// What it printed, as far as it fits, and its status.
+pub fn whole(job: &Job, call: &str, setup: &ProcessesSetup) -> Output {
+    let most = setup.most_shown;
+    let (text, total) = {
+        let spool = job.spool();
+        let total = spool.total();
+        if total <= most as u64 {
+            (plain(&spool.read(0, most).bytes), total)
+        } else {
+            let head = spool.read(0, most / 4).bytes;
+            let end = spool.end(most - most / 4);
+            let missing = end.lost.saturating_sub(head.len() as u64);
+            let text = if super::plain::is_binary(&head) {
+                plain(&head)
+            } else {
+                format!(
+                    "{}\n[… {} bytes left out; read them with `process`, action log, sessionId {} …]\n{}",
+                    plain(&head),
+                    grouped(usize::try_from(missing).unwrap_or(usize::MAX)),
+                    job.id,
+                    plain(&end.bytes)
+                )
+            };
+            (text, total)
+        }
+    };
+    let _ = job.news(0);
+    told(job, call, text, setup).with_details(details(job, total))
+}
+
+/// What it printed since the last time, and its status.
+pub fn news(job: &Job, call: &str, setup: &ProcessesSetup) -> Output {
+    let Part { bytes, lost } = job.news(setup.most_shown);
+    let mut text = plain(&bytes);
+    if lost > 0 {
+        let lost = grouped(usize::try_from(lost).unwrap_or(usize::MAX));
+        text = format!("[… {lost} bytes before this; action log has them …]\n{text}");
+    }
+    let total = job.spool().total();
+    told(job, call, text, setup).with_details(details(job, total))
+}
+
+/// A text the command printed, labelled, with the status after it.
+pub fn told(job: &Job, call: &str, text: String, setup: &ProcessesSetup) -> Output {
+    let mut content = Vec::new();
+    if text.trim().is_empty() {
+        content.push(Piece::Text(Labelled::runtime("(no output)")));
+    } else {
+        content.push(Piece::Text(labelled(job, text.trim_end(), call, setup)));
+    }
+    content.push(Piece::Text(Labelled::runtime(status(job))));
+    let success = match job.state().ended {
+        None | Some(Ended::Code(0)) => Success::Done,
+        Some(_) => Success::Failed,
+    };
+    Output {
+        content,
+        details: Value::Null,
+        success,
+    }
+}
+
+/// What a local program prints counts as the agent's own text, as a file of the workspace does:
+/// wrapping every listing would cost more than it tells. What a known fetcher prints comes from
+/// another machine and is wrapped (`exec::network` decides which those are).
+pub fn labelled(job: &Job, text: &str, call: &str, setup: &ProcessesSetup) -> Labelled {
+    let origin = Origin::Tool {
+        call: call.to_owned(),
+        hash: ContentHash::of(text),
+    };
+    match &job.fetches {
+        Some(source) => Labelled::external(text, source, origin, &*setup.host.entropy),
+        None => Labelled::local(text, Trust::Agent, origin),
+    }
+}
+
+fn details(job: &Job, total: u64) -> Value {
+    let state = job.state();
+    json!({
+        "sessionId": job.id,
+        "command": job.command,
+        "pid": job.pid,
+        "running": state.ended.is_none(),
+        "exitCode": match state.ended { Some(Ended::Code(code)) => Some(code), _ => None },
+        "bytes": total,
+        "spool": job.spool().file(),
+    })
+}

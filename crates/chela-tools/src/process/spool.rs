@@ -1,0 +1,191 @@
+//! What a program printed: its beginning and its end in memory, all of it in a file up to a cap.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// The last bytes stay in memory.
+const TAIL: usize = 256 * 1024;
+
+/// The output of one command. Memory and disk it takes are bounded whatever it prints.
+#[derive(Debug)]
+pub struct Spool {
+    path: PathBuf,
+    /// Made when there is more output than memory keeps; `None` also when it cannot be written.
+    file: Option<File>,
+    file_bytes: u64,
+    most_in_file: u64,
+    tail: VecDeque<u8>,
+    total: u64,
+    state: FileState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FileState {
+    NotYet,
+    Writing,
+    /// Full, or the disk is: from here on bytes are only counted.
+    Closed,
+}
+
+/// Part of the output.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Part {
+    pub bytes: Vec<u8>,
+    /// Bytes between what was asked for and what is still there.
+    pub lost: u64,
+}
+
+impl Spool {
+    pub fn new(path: PathBuf, most_in_file: u64) -> Self {
+        Self {
+            path,
+            file: None,
+            file_bytes: 0,
+            most_in_file,
+            tail: VecDeque::new(),
+            total: 0,
+            state: FileState::NotYet,
+        }
+    }
+
+    /// Bytes printed so far.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The file with everything, once there is one.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_ref().map(|_| self.path.as_path())
+    }
+
+    pub fn push(&mut self, bytes: &[u8]) {
+        if self.state == FileState::NotYet && self.tail.len() + bytes.len() > TAIL {
+            self.open();
+        }
+        if self.state == FileState::Writing {
+            self.append(bytes);
+        }
+        self.total += bytes.len() as u64;
+        let keep = &bytes[bytes.len().saturating_sub(TAIL)..];
+        let over = (self.tail.len() + keep.len()).saturating_sub(TAIL);
+        self.tail.drain(..over);
+        self.tail.extend(keep);
+    }
+
+    /// At most `most` bytes from the byte `from` on.
+    pub fn read(&self, from: u64, most: usize) -> Part {
+        let from = from.min(self.total);
+        let tail_start = self.total - self.tail.len() as u64;
+        if from >= tail_start {
+            let skip = usize::try_from(from - tail_start).unwrap_or(usize::MAX);
+            let bytes = self.tail.iter().skip(skip).take(most).copied().collect();
+            return Part { bytes, lost: 0 };
+        }
+        let Some(file) = self.file.as_ref().filter(|_| from < self.file_bytes) else {
+            let part = self.read(tail_start, most);
+            return Part {
+                lost: tail_start - from,
+                ..part
+            };
+        };
+        let available = usize::try_from(self.file_bytes - from).unwrap_or(usize::MAX);
+        let mut bytes = vec![0; most.min(available)];
+        let read = file.read_at(&mut bytes, from).unwrap_or(0);
+        bytes.truncate(read);
+        Part { bytes, lost: 0 }
+    }
+
+    /// At most the last `most` bytes.
+    pub fn end(&self, most: usize) -> Part {
+        let most = most.min(self.tail.len());
+        let from = self.total - most as u64;
+        Part {
+            lost: from,
+            ..self.read(from, most)
+        }
+    }
+
+    fn open(&mut self) {
+        self.state = FileState::Closed;
+        if let Some(folder) = self.path.parent() {
+            let _ = std::fs::create_dir_all(folder);
+        }
+        let opened = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&self.path);
+        if let Ok(file) = opened {
+            self.file = Some(file);
+            self.state = FileState::Writing;
+            let so_far: Vec<u8> = self.tail.iter().copied().collect();
+            self.append(&so_far);
+        }
+    }
+
+    fn append(&mut self, bytes: &[u8]) {
+        let room = usize::try_from(self.most_in_file - self.file_bytes).unwrap_or(usize::MAX);
+        let fitting = &bytes[..bytes.len().min(room)];
+        let written = self
+            .file
+            .as_mut()
+            .map_or(Ok(()), |file| file.write_all(fitting));
+        match written {
+            Ok(()) => self.file_bytes += fitting.len() as u64,
+            Err(_) => self.state = FileState::Closed,
+        }
+        if fitting.len() < bytes.len() {
+            self.state = FileState::Closed;
+        }
+    }
+}
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        if self.file.is_some() {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Part, Spool, TAIL};
+
+    #[test]
+    fn little_output_needs_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spool = Spool::new(folder.path().join("s"), 1 << 20);
+        spool.push(b"hello ");
+        spool.push(b"world");
+        assert_eq!(spool.read(6, 100).bytes, b"world");
+        assert_eq!(spool.read(0, 5).bytes, b"hello");
+        assert_eq!(spool.read(99, 5), Part::default());
+        assert!(spool.file().is_none() && !folder.path().join("s").exists());
+    }
+
+    #[test]
+    fn much_output_is_bounded_in_memory_and_on_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let cap = 1 << 20;
+        let mut spool = Spool::new(path.clone(), cap);
+        let block: Vec<u8> = (0..=u8::MAX).cycle().take(100_000).collect();
+        for _ in 0..40 {
+            spool.push(&block);
+        }
+        assert_eq!(spool.total(), 4_000_000);
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), cap);
+        assert!(spool.tail.len() <= TAIL);
+        assert_eq!(spool.read(100_000, 4).bytes, [0, 1, 2, 3]);
+        let lost = spool.read(2_000_000, 10);
+        assert_eq!(lost.lost, 4_000_000 - TAIL as u64 - 2_000_000);
+        assert_eq!(spool.end(2).bytes, block[block.len() - 2..]);
+        drop(spool);
+        assert!(!path.exists());
+    }
+}

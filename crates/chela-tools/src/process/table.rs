@@ -1,0 +1,216 @@
+//! The commands of one session.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use chela_core::Host;
+use tokio::sync::Notify;
+
+use super::job::{Ended, Job, Launch};
+use super::spool::Spool;
+
+/// Of each command so many bytes of output are kept in a file.
+const MOST_IN_FILE: u64 = 64 << 20;
+/// Commands of a session that run at the same time.
+const MOST_AT_ONCE: usize = 64;
+
+/// How the commands of a session are kept.
+#[derive(Debug, Clone)]
+pub struct ProcessesSetup {
+    pub host: Host,
+    /// Folder for output that is too long for memory.
+    pub spool_dir: PathBuf,
+    /// Finished commands are forgotten after this long.
+    pub keep_finished: Duration,
+    pub notices: Notices,
+    /// Most bytes of output shown at once.
+    pub most_shown: usize,
+}
+
+/// Which commands that end in the background are told of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notices {
+    None,
+    /// Not those that ended well and printed nothing.
+    Noteworthy,
+    All,
+}
+
+/// The commands of one session. When the last handle goes, so do they.
+#[derive(Debug, Clone)]
+pub struct Processes(Arc<Table>);
+
+#[derive(Debug)]
+struct Table {
+    setup: ProcessesSetup,
+    jobs: Mutex<BTreeMap<u64, Arc<Job>>>,
+    next: AtomicU64,
+    finished: Mutex<VecDeque<Arc<Job>>>,
+    news: Notify,
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        for job in lock(&self.jobs).values() {
+            job.end_now();
+        }
+    }
+}
+
+/// Why a command was not started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("{MOST_AT_ONCE} commands are running; end some with `process` first")]
+    TooMany,
+    #[error("{program} could not be started: {error}")]
+    Start { program: String, error: io::Error },
+}
+
+impl Processes {
+    pub fn new(setup: ProcessesSetup) -> Self {
+        Self(Arc::new(Table {
+            setup,
+            jobs: Mutex::default(),
+            next: AtomicU64::new(1),
+            finished: Mutex::default(),
+            news: Notify::new(),
+        }))
+    }
+
+    pub fn setup(&self) -> &ProcessesSetup {
+        &self.0.setup
+    }
+
+    pub fn start(&self, launch: Launch) -> Result<Arc<Job>, StartError> {
+        self.forget_old();
+        let running = self.jobs().iter().filter(|job| is_running(job)).count();
+        if running >= MOST_AT_ONCE {
+            return Err(StartError::TooMany);
+        }
+        let number = self.0.next.fetch_add(1, Ordering::Relaxed);
+        let mark = self.mark();
+        let file = self.0.setup.spool_dir.join(format!("{mark}.out"));
+        let spool = Spool::new(file, MOST_IN_FILE);
+        let program = launch.program.display().to_string();
+        let job = Job::start(format!("p{number}"), &mark, launch, spool)
+            .map_err(|error| StartError::Start { program, error })?;
+        lock(&self.0.jobs).insert(number, Arc::clone(&job));
+        Ok(job)
+    }
+
+    /// The owner is told when this command ends, not the one who started it.
+    pub fn to_background(&self, job: &Arc<Job>) {
+        let notices = self.0.setup.notices;
+        if notices == Notices::None {
+            return;
+        }
+        let (table, job) = (Arc::downgrade(&self.0), Arc::clone(job));
+        tokio::spawn(async move {
+            let ended = job.ended().await;
+            let dull = ended == Ended::Code(0) && job.spool().total() == 0;
+            if notices == Notices::Noteworthy && dull {
+                return;
+            }
+            if let Some(table) = table.upgrade() {
+                lock(&table.finished).push_back(job);
+                table.news.notify_one();
+            }
+        });
+    }
+
+    /// Commands that ended in the background since this was last asked.
+    pub fn finished(&self) -> Vec<Finished> {
+        let done: Vec<_> = lock(&self.0.finished).drain(..).collect();
+        done.iter()
+            .map(|job| Finished::of(job, &self.0.setup))
+            .collect()
+    }
+
+    /// Waits until [`Processes::finished`] has something to say.
+    pub async fn wait_finished(&self) {
+        while lock(&self.0.finished).is_empty() {
+            self.0.news.notified().await;
+        }
+    }
+
+    /// All commands, the oldest first.
+    pub fn jobs(&self) -> Vec<Arc<Job>> {
+        lock(&self.0.jobs).values().cloned().collect()
+    }
+
+    pub fn job(&self, id: &str) -> Option<Arc<Job>> {
+        self.jobs().into_iter().find(|job| job.id == id)
+    }
+
+    /// Forgets a command that has ended. Says whether it did.
+    pub fn forget(&self, id: &str) -> bool {
+        let mut jobs = lock(&self.0.jobs);
+        let before = jobs.len();
+        jobs.retain(|_, job| job.id != id || is_running(job));
+        jobs.len() < before
+    }
+
+    /// Ends every command and all they started, at once: the session is over.
+    pub fn end_all(&self) {
+        for job in self.jobs() {
+            job.end_now();
+        }
+    }
+
+    /// Known to no other command, of this program or another.
+    fn mark(&self) -> String {
+        static COMMANDS: AtomicU64 = AtomicU64::new(1);
+        let random = self.0.setup.host.random_hex(8);
+        let number = COMMANDS.fetch_add(1, Ordering::Relaxed);
+        format!("{random}-{}-{number}", std::process::id())
+    }
+
+    fn forget_old(&self) {
+        let keep = self.0.setup.keep_finished;
+        lock(&self.0.jobs).retain(|_, job| {
+            job.state()
+                .ended_at
+                .is_none_or(|ended| ended.elapsed() < keep)
+        });
+    }
+}
+
+/// A command that ended in the background.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    pub id: String,
+    pub command: String,
+    pub ended: Ended,
+    /// How it ended, for the model.
+    pub status: String,
+    /// The end of what it printed.
+    pub output: chela_guard::Labelled,
+}
+
+impl Finished {
+    /// Of a notice the last bytes are enough; `process log` has the rest.
+    const MOST_SHOWN: usize = 2_000;
+
+    fn of(job: &Arc<Job>, setup: &ProcessesSetup) -> Self {
+        let bytes = job.spool().end(Self::MOST_SHOWN).bytes;
+        Self {
+            id: job.id.clone(),
+            command: job.command.clone(),
+            ended: job.state().ended.unwrap_or(Ended::Stopped),
+            status: super::report::status(job),
+            output: super::report::labelled(job, &super::plain::plain(&bytes), &job.id, setup),
+        }
+    }
+}
+
+pub fn is_running(job: &Job) -> bool {
+    job.state().ended.is_none()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,259 @@
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use chela_core::Host;
+use serde_json::{Map, Value, json};
+
+use super::{Ended, Launch, Notices, ProcessTool, Processes, ProcessesSetup, Talk, whole};
+use crate::{Call, Headless, Output, Success, Tool};
+
+struct Desk {
+    processes: Processes,
+    _folder: tempfile::TempDir,
+}
+
+fn desk() -> Desk {
+    let folder = tempfile::tempdir().unwrap();
+    let processes = Processes::new(ProcessesSetup {
+        host: Host::fixed(folder.path()),
+        spool_dir: folder.path().join("spool"),
+        keep_finished: Duration::from_secs(60),
+        notices: Notices::Noteworthy,
+        most_shown: 16_000,
+    });
+    Desk {
+        processes,
+        _folder: folder,
+    }
+}
+
+fn sh(script: &str) -> Launch {
+    Launch {
+        command: script.to_owned(),
+        program: "/bin/sh".into(),
+        name: "sh".into(),
+        arguments: vec!["-c".into(), script.into()],
+        folder: std::env::temp_dir(),
+        env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
+        talk: Talk::Pipe,
+        timeout: Duration::from_secs(60),
+        fetches: None,
+    }
+}
+
+impl Desk {
+    async fn run(&self, launch: Launch) -> (Ended, Output) {
+        let job = self.processes.start(launch).unwrap();
+        let ended = job.ended().await;
+        (ended, whole(&job, "c1", self.processes.setup()))
+    }
+
+    async fn call(&self, arguments: Value) -> Output {
+        let Value::Object(arguments) = arguments else {
+            return Output::failed("no object");
+        };
+        call(&ProcessTool::new(self.processes.clone()), &arguments).await
+    }
+}
+
+async fn call(tool: &ProcessTool, arguments: &Map<String, Value>) -> Output {
+    let call = Call {
+        id: "c1",
+        arguments,
+        progress: &|_| {},
+        approver: &Headless,
+    };
+    tool.run(call).await
+}
+
+/// Whether a process of this id lives.
+fn lives(pid: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()))
+        .is_ok_and(|stat| !stat.contains(") Z"))
+}
+
+#[tokio::test]
+async fn output_and_errors_come_in_their_order_with_the_exit_code() {
+    let (ended, output) = desk()
+        .run(sh("echo one; echo two >&2; echo three; exit 3"))
+        .await;
+    assert_eq!(ended, Ended::Code(3));
+    assert!(
+        output
+            .text()
+            .starts_with("one\ntwo\nthree\nExit code 3 after"),
+        "{}",
+        output.text()
+    );
+    assert_eq!(output.success, Success::Failed);
+    assert_eq!(output.details["exitCode"], 3);
+}
+
+#[tokio::test]
+async fn a_gigabyte_of_output_stays_bounded() {
+    let desk = desk();
+    let (ended, output) = desk
+        .run(sh("head -c 1000000000 /dev/zero | tr '\\0' 'x'"))
+        .await;
+    assert_eq!(ended, Ended::Code(0));
+    assert_eq!(output.details["bytes"], 1_000_000_000_u64);
+    let text = output.text();
+    assert!(text.len() < 17_000, "{}", text.len());
+    assert!(text.contains("bytes left out; read them with `process`, action log"));
+    let spool = output.details["spool"].as_str().unwrap();
+    assert_eq!(std::fs::metadata(spool).unwrap().len(), 64 << 20);
+    desk.processes.forget("p1");
+    assert!(!std::path::Path::new(spool).exists());
+}
+
+#[tokio::test]
+async fn output_without_end_is_stopped_in_time_with_all_it_started() {
+    let desk = desk();
+    let mut launch = sh("sleep 1000 & echo $!; yes");
+    launch.timeout = Duration::from_millis(200);
+    let (ended, output) = desk.run(launch).await;
+    assert_eq!(ended, Ended::TimedOut);
+    let text = output.text();
+    assert!(text.contains("its time was up"));
+    let sleeper = text.lines().next().unwrap();
+    assert!(sleeper.parse::<u32>().is_ok() && !lives(sleeper));
+}
+
+#[tokio::test]
+async fn who_does_not_listen_is_ended_too() {
+    let mut launch = sh("trap '' TERM; echo ready; while :; do sleep 1; done");
+    launch.timeout = Duration::from_millis(100);
+    let start = Instant::now();
+    let (ended, _) = desk().run(launch).await;
+    assert_eq!(ended, Ended::TimedOut);
+    assert!(start.elapsed() < Duration::from_secs(10));
+}
+
+#[tokio::test]
+async fn processes_that_left_the_group_are_found_and_ended() {
+    let script = "setsid sh -c 'echo $$; exec sleep 1000' & \
+                  (setsid setsid sleep 1001 >/dev/null 2>&1 </dev/null &) ; sleep 0.3; echo done";
+    let desk = desk();
+    let (ended, output) = desk.run(sh(script)).await;
+    assert_eq!(ended, Ended::Code(0));
+    let text = output.text();
+    assert!(
+        text.contains("2 processes it left running were ended with it"),
+        "{text}"
+    );
+    let pid = text.lines().next().unwrap();
+    assert!(!lives(pid), "{pid}");
+}
+
+#[tokio::test]
+async fn a_flood_of_processes_is_stopped_and_cleaned_up() {
+    // Each in a session of its own; 10,000 would follow if nobody stopped it.
+    let script = "i=0; while [ $i -lt 10000 ]; do setsid sleep 4711.5 & i=$((i+1)); done; wait";
+    let (ended, _) = desk().run(sh(script)).await;
+    assert_eq!(ended, Ended::TooManyProcesses);
+    let left = std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| std::fs::read(entry.unwrap().path().join("cmdline")).ok())
+        .filter(|line| line.starts_with(b"sleep\x004711.5"))
+        .count();
+    assert_eq!(left, 0);
+}
+
+#[tokio::test]
+async fn a_dropped_session_takes_its_commands_along() {
+    let desk = desk();
+    let job = desk.processes.start(sh("echo $$; sleep 1000")).unwrap();
+    let mut watch = job.watch();
+    watch.wait_for(|state| state.printed > 0).await.unwrap();
+    let pid = job.pid.to_string();
+    assert!(lives(&pid));
+    drop(desk);
+    job.ended().await;
+    assert!(!lives(&pid));
+}
+
+#[tokio::test]
+async fn a_terminal_is_one_and_takes_input() {
+    let desk = desk();
+    let mut launch =
+        sh("test -t 0 && test -t 1 && echo terminal; read line; echo \"got $line\"; stty size");
+    launch.talk = Talk::Terminal;
+    let job = desk.processes.start(launch).unwrap();
+    desk.processes.to_background(&job);
+    let told = desk
+        .call(json!({"action": "submit", "sessionId": "p1", "data": "hello"}))
+        .await;
+    assert!(told.text().contains("got hello"), "{}", told.text());
+    assert_eq!(job.ended().await, Ended::Code(0));
+    let log = desk
+        .call(json!({"action": "log", "sessionId": "p1"}))
+        .await
+        .text();
+    assert!(
+        log.contains("terminal\n") && log.contains("30 120"),
+        "{log}"
+    );
+}
+
+#[tokio::test]
+async fn a_command_in_the_background_is_followed_fed_and_ended() {
+    let desk = desk();
+    let mut launch = sh("echo start; while read line; do echo \"<$line>\"; done; echo over");
+    launch.talk = Talk::PipeWithInput;
+    let job = desk.processes.start(launch).unwrap();
+    desk.processes.to_background(&job);
+    let first = desk
+        .call(json!({"action": "poll", "sessionId": "p1"}))
+        .await;
+    assert!(
+        first.text().starts_with("start\nStill running"),
+        "{}",
+        first.text()
+    );
+    let fed = desk
+        .call(json!({"action": "write", "sessionId": "p1", "data": "a\nb\n", "eof": true}))
+        .await;
+    assert!(
+        fed.text().starts_with("<a>\n<b>\nover\nExit code 0"),
+        "{}",
+        fed.text()
+    );
+    let lines = desk
+        .call(json!({"action": "log", "sessionId": "p1", "offset": 1, "limit": 2}))
+        .await;
+    assert!(
+        lines.text().starts_with("<a>\n<b>\nExit"),
+        "{}",
+        lines.text()
+    );
+    desk.processes.wait_finished().await;
+    let finished = desk.processes.finished();
+    assert_eq!(finished.len(), 1);
+    assert_eq!(
+        (finished[0].id.as_str(), &finished[0].ended),
+        ("p1", &Ended::Code(0))
+    );
+    assert!(desk.processes.finished().is_empty());
+    assert!(
+        desk.call(json!({"action": "list"}))
+            .await
+            .text()
+            .contains("p1  echo start")
+    );
+    desk.call(json!({"action": "remove", "sessionId": "p1"}))
+        .await;
+    let gone = desk
+        .call(json!({"action": "poll", "sessionId": "p1"}))
+        .await;
+    assert_eq!(gone.text(), "There is no command `p1`; there are none.");
+}
+
+#[tokio::test]
+async fn kill_ends_a_command_at_once() {
+    let desk = desk();
+    desk.processes.start(sh("sleep 1000")).unwrap();
+    let told = desk
+        .call(json!({"action": "kill", "sessionId": "p1"}))
+        .await;
+    assert!(told.text().contains("Stopped after"), "{}", told.text());
+}

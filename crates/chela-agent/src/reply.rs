@@ -27,6 +27,7 @@ mod fold;
 mod scrub;
 mod tags;
 mod whole;
+mod word;
 
 use crate::turn::{Delivery, Reply, Silence};
 use directives::Directives;

@@ -89,17 +89,16 @@ impl Sessions {
             .map_err(|source| self.unwritable(source))?;
         self.write(|transaction| {
             let mut leaf = leaf(transaction, session.row)?;
-            let mut next = last_number(transaction, session.row)? + 1;
+            let first = last_number(transaction, session.row)? + 1;
             let mut ids = Vec::with_capacity(bodies.len());
-            for (body, text) in bodies.iter().zip(&texts) {
+            for (number, (body, text)) in (first..).zip(bodies.iter().zip(&texts)) {
                 insert(
                     transaction,
                     session.row,
-                    (next, leaf, now, body.kind(), text),
+                    (number, leaf, now, body.kind(), text),
                 )?;
-                ids.push(EntryId(next));
-                leaf = next;
-                next += 1;
+                ids.push(EntryId(number));
+                leaf = number;
             }
             let person = bodies.iter().any(is_from_a_person);
             let compactions = bodies

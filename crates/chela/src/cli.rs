@@ -1,9 +1,11 @@
 //! What can be typed. What it means is decided in `cmd`.
 
+pub mod approvals;
 pub mod skills;
 
 mod chat;
 mod memory;
+mod models;
 mod sessions;
 mod testkit;
 
@@ -13,6 +15,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub use chat::ChatArgs;
 pub use memory::{BenchMode, MemoryCommand};
+pub use models::ModelsCommand;
 pub use sessions::SessionsCommand;
 pub use testkit::TestkitCommand;
 
@@ -94,6 +97,10 @@ Examples:
     #[command(subcommand)]
     Memory(MemoryCommand),
 
+    /// Which models there are, and whether they answer
+    #[command(subcommand)]
+    Models(ModelsCommand),
+
     /// The conversations: list, read, export, clean up
     #[command(subcommand)]
     Sessions(SessionsCommand),
@@ -105,6 +112,10 @@ Examples:
     /// What the agents know how to do: skills, their gates and whether to trust them
     #[command(subcommand)]
     Skills(skills::SkillsCommand),
+
+    /// Which commands agents may run without asking
+    #[command(subcommand)]
+    Approvals(approvals::ApprovalsCommand),
 
     /// Print the system prompt exactly as a model would read it
     #[command(

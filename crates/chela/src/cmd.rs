@@ -1,6 +1,7 @@
 //! What each command does.
 
 mod agents;
+mod approvals;
 mod chat;
 mod config;
 mod context;
@@ -9,6 +10,7 @@ mod explain;
 mod init;
 mod input;
 mod memory;
+mod models;
 mod notices;
 mod prompt;
 mod reference;
@@ -41,9 +43,11 @@ pub fn run(host: &Host, screen: &mut Screen, command: Option<Command>) -> Outcom
         Some(Command::Config(command)) => config::run(host, screen, command),
         Some(Command::Workspace(command)) => workspace::run(host, screen, command),
         Some(Command::Memory(command)) => memory::run(host, screen, command),
+        Some(Command::Models(command)) => models::run(host, screen, command),
         Some(Command::Sessions(command)) => sessions::run(host, screen, command),
         Some(Command::Agents(command)) => agents::run(host, screen, command),
         Some(Command::Skills(command)) => skills::run(host, screen, command),
+        Some(Command::Approvals(command)) => approvals::run(host, screen, command),
         Some(Command::Prompt(args)) => prompt::run(host, screen, args),
         Some(Command::Context(command)) => context::run(host, screen, command),
         Some(Command::Testkit(command)) => testkit::run(screen, command),

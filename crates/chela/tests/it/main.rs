@@ -1,16 +1,22 @@
 //! The binary as people use it: real processes, real files, whole outputs.
 
 mod home;
+mod scene;
 
 mod agents;
+mod approvals;
 mod bad_input;
 mod chat;
+mod chat_e2e;
 mod config;
 mod context;
 mod doctor;
+mod faults;
 mod first_use;
 mod memory;
+mod models;
 mod prompt;
+mod real_model;
 mod sessions;
 mod skills;
 mod testkit;

@@ -130,10 +130,10 @@ impl Query {
     }
 
     /// How far this describes a subject, from 0 to 1, rather than asking for one fact: such
-    /// questions are long.
-    pub fn subject(&self) -> f32 {
+    /// questions have more than `from` terms.
+    pub fn subject(&self, from: f32) -> f32 {
         match self.kind {
-            QueryKind::Prose => ((self.terms.len() as f32 - 5.0) / 4.0).clamp(0.0, 1.0),
+            QueryKind::Prose => ((self.terms.len() as f32 - from) / 4.0).clamp(0.0, 1.0),
             QueryKind::Names | QueryKind::Code => 0.0,
         }
     }
@@ -232,11 +232,11 @@ mod tests {
 
     #[test]
     fn long_questions_are_about_a_subject() {
-        assert_eq!(read("where did we park").subject(), 0.0);
+        assert_eq!(read("where did we park").subject(5.0), 0.0);
         let long =
             "similarity laws obeyed constructing aeroelastic models heated high speed aircraft";
-        assert_eq!(read(long).subject(), 1.0);
-        assert_eq!(read(&format!("{long} max_results")).subject(), 0.0);
+        assert_eq!(read(long).subject(5.0), 1.0);
+        assert_eq!(read(&format!("{long} max_results")).subject(5.0), 0.0);
     }
 
     #[test]

@@ -226,9 +226,9 @@ impl Searcher {
             query.kind,
             query_vector.is_some(),
         );
-        // Among pages, the best agree on a subject; entries each say something else.
-        let subject = match snapshot.has_pages() {
-            true => query.subject(),
+        // Among pages, the best agree on a subject; entries and talk each say something else.
+        let subject = match snapshot.has_pages() && !snapshot.is_spoken() {
+            true => query.subject(weights.subject_from),
             false => 0.0,
         };
         let mut ranked = legs.rank(scratch, snapshot, &query, request, (share, subject));

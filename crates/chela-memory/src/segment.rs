@@ -37,6 +37,8 @@ impl Flags {
     pub const SHARED: u8 = 8;
     /// A dialogue between user and assistant, where the user's words weigh more.
     pub const ROLES: u8 = 16;
+    /// Said by someone, in a conversation of any kind.
+    pub const SPOKEN: u8 = 32;
 
     pub fn has(self, flag: u8) -> bool {
         self.0 & flag != 0

@@ -20,6 +20,8 @@ pub struct Snapshot {
     /// Chunks that are current.
     pub live: usize,
     pub live_terms: u64,
+    /// Chunks that someone said.
+    pub spoken: usize,
     /// Sections with something current in them.
     pub sections: usize,
     /// The model the vectors are of.
@@ -73,6 +75,7 @@ impl Snapshot {
             parts: Vec::new(),
             live: 0,
             live_terms: 0,
+            spoken: 0,
             sections: 0,
             model: model.to_owned(),
             audience,
@@ -105,7 +108,17 @@ impl Snapshot {
             };
             base += part.segment.docs.len();
             this.sections += part.segment.parent_lengths.len();
-            this.live += part.alive.iter().filter(|alive| **alive).count();
+            let live = || {
+                part.segment
+                    .docs
+                    .iter()
+                    .zip(&part.alive)
+                    .filter(|(_, alive)| **alive)
+            };
+            this.live += live().count();
+            this.spoken += live()
+                .filter(|(doc, _)| doc.flags.has(Flags::SPOKEN))
+                .count();
             this.live_terms += part
                 .alive
                 .iter()
@@ -121,6 +134,11 @@ impl Snapshot {
     /// Whether chunks are pages rather than entries, on the whole.
     pub fn has_pages(&self) -> bool {
         self.live_terms > PAGE_TERMS * self.live as u64
+    }
+
+    /// Whether it is conversations, on the whole, rather than texts about something.
+    pub fn is_spoken(&self) -> bool {
+        self.spoken * 3 > self.live
     }
 
     /// Chunks in all parts, dead ones included.

@@ -258,6 +258,9 @@ impl ChunkWriter<'_> {
         if dialogue {
             flags |= Flags::ROLES;
         }
+        if unit.speaker.is_some() {
+            flags |= Flags::SPOKEN;
+        }
         if unit.speaker == Some(Speaker::User) {
             flags |= Flags::SAID_BY_USER;
         }

@@ -55,15 +55,17 @@ pub fn look(
         highest_soft = highest_soft.max(seen.soft);
     }
     let spread = (highest_soft - lowest_soft).max(1e-6);
+    let between = |fact: f32, about: f32| fact + subject * (about - fact);
+    let coverage = between(weights.coverage, weights.coverage_subject);
+    let soft = between(weights.soft, weights.soft_subject);
     for one in near.iter_mut() {
         if request.settings.mode != QueryMode::Vector {
-            one.score +=
-                weights.coverage * one.explain.coverage + weights.pairs * one.explain.pairs;
+            one.score += coverage * one.explain.coverage + weights.pairs * one.explain.pairs;
             one.score += weights.phrase * one.explain.phrase;
             one.score +=
                 subject * (weights.close * one.explain.close + weights.title * one.explain.title);
         }
-        one.score += weights.soft * (one.explain.soft - lowest_soft) / spread;
+        one.score += soft * (one.explain.soft - lowest_soft) / spread;
     }
     if subject > 0.0 {
         let agreements = feedback.judge(snapshot, near);

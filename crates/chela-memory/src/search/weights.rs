@@ -29,9 +29,14 @@ pub struct Weights {
     /// How many are looked at more closely, and how many where a subject is asked for.
     pub closer: usize,
     pub closer_subject: usize,
+    /// Terms of the question in the text; the second where a subject is asked for.
     pub coverage: f32,
+    pub coverage_subject: f32,
     pub pairs: f32,
     pub soft: f32,
+    pub soft_subject: f32,
+    /// A question of more terms than this begins to describe a subject.
+    pub subject_from: f32,
     pub phrase: f32,
     /// Words of the question near each other in the text.
     pub close: f32,
@@ -69,13 +74,16 @@ impl Default for Weights {
             importance: 0.05,
             asked_day: 0.5,
             common_name: 0.2,
-            closer: 60,
+            closer: 40,
             closer_subject: 100,
             coverage: 0.2,
+            coverage_subject: 0.0,
             pairs: 0.3,
             soft: 0.4,
+            soft_subject: 0.3,
+            subject_from: 3.0,
             phrase: 1.0,
-            close: 0.2,
+            close: 0.4,
             title: 0.4,
             agreed_words: 0.5,
             agreed_meaning: 0.0,

@@ -19,7 +19,7 @@ mod show;
 pub use document::{AgentApprovals, Document, DocumentError, EVERY_AGENT, Entry, Limits};
 pub use gate::{By, Cleared, Gate, GateSetup, Harden, Opinion, Refusal, Reviewer};
 pub use limits::{Answer, Rules};
-pub use listed::exact;
+pub use listed::{check_pattern, exact};
 pub use planned::{Form, Planned, Runs, Segment};
 pub use program::{Program, ProgramError};
 pub use show::{shown, typed};

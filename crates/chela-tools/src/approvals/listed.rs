@@ -123,8 +123,7 @@ impl List<'_> {
             _ if is_carrier(program) => false,
             None => true,
             Some(pattern) => arguments.is_some_and(|arguments| {
-                Regex::new(&format!("^(?:{pattern})$"))
-                    .is_ok_and(|pattern| pattern.is_match(&arguments.join(" ")))
+                whole(pattern).is_ok_and(|pattern| pattern.is_match(&arguments.join(" ")))
             }),
         }
     }
@@ -230,6 +229,16 @@ pub fn exact_entry(planned: &Planned) -> Entry {
 fn combined<'a>(files: impl Iterator<Item = &'a Program>) -> String {
     let hashes: Vec<String> = files.map(|file| file.hash.to_string()).collect();
     ContentHash::of(hashes.join("\n")).to_string()
+}
+
+/// A pattern for all arguments, from the first to the last character.
+fn whole(pattern: &str) -> Result<Regex, regex::Error> {
+    Regex::new(&format!(r"\A(?:{pattern})\z"))
+}
+
+/// Why a pattern for arguments is none.
+pub fn check_pattern(pattern: &str) -> Result<(), String> {
+    whole(pattern).map(drop).map_err(|error| error.to_string())
 }
 
 /// The pattern for exactly these arguments.

@@ -1,0 +1,65 @@
+//! `chela approvals …`: what may run is seen, given and taken back.
+
+use crate::home::Home;
+
+#[test]
+fn a_list_is_made_shown_and_taken_back() {
+    let home = Home::ready();
+    let empty = home.run(&["approvals", "list"]).ok();
+    assert!(empty.starts_with("No command is on the list."), "{empty}");
+    home.run(&["approvals", "allow", "git", "--args", "status|log( .*)?"])
+        .ok();
+    home.run(&["approvals", "allow", "rg", "--every-agent"])
+        .ok();
+    let list = home.run(&["approvals", "list", "--json"]).json();
+    assert_eq!(list[0]["agent"], "*");
+    assert_eq!(list[0]["entry"]["pattern"], "rg");
+    assert_eq!(list[1]["agent"], "main");
+    let id = list[1]["entry"]["id"].as_str().unwrap();
+    let shown = home.run(&["approvals", "show", id]).ok();
+    assert!(shown.contains("status|log( .*)?"), "{shown}");
+    let told = home.run(&["approvals", "revoke", id]).ok();
+    assert_eq!(
+        told,
+        "Taken back: `git /status|log( .*)?/` of main asks again.\n"
+    );
+    home.run(&["approvals", "revoke", id]).fails(1);
+    home.run(&["approvals", "allow", "git", "--args", "("])
+        .fails(2);
+}
+
+#[test]
+fn presets_and_the_stricter_of_two() {
+    let home = Home::with_config("{ tools: { exec: { mode: 'full' } } }");
+    let get = |home: &Home| home.run(&["approvals", "get", "--json"]).json();
+    assert_eq!(get(&home)["unlisted"], "run");
+    home.run(&["approvals", "set", "cautious"]).ok();
+    assert_eq!(get(&home)["unlisted"], "ask");
+    assert_eq!(get(&home)["nobodyAnswers"], "deny");
+    home.run(&["approvals", "set", "deny-all"]).ok();
+    assert_eq!(get(&home)["listed"], "deny");
+    home.run(&["approvals", "set", "yolo"]).ok();
+    assert_eq!(get(&home)["listed"], "run");
+    home.run(&[
+        "approvals",
+        "set",
+        "--security",
+        "allowlist",
+        "--ask",
+        "off",
+        "--agent",
+        "main",
+    ])
+    .ok();
+    assert_eq!(get(&home)["unlisted"], "deny");
+}
+
+#[test]
+fn a_broken_document_is_told_and_not_overwritten() {
+    let home = Home::ready();
+    home.write(".chela/exec-approvals.json", "{ \"version\": 1,");
+    let told = home.run(&["approvals", "set", "yolo"]).fails(1);
+    assert!(told.contains("is broken"), "{told}");
+    let kept = std::fs::read_to_string(home.path(".chela/exec-approvals.json")).unwrap();
+    assert_eq!(kept, "{ \"version\": 1,");
+}

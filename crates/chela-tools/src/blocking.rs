@@ -72,3 +72,72 @@ where
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::sync::{Arc, Mutex};
+
+    use serde_json::{Map, Value};
+
+    use super::{Blocking, Job};
+    use crate::schema::Schema;
+    use crate::{Call, Effect, Headless, Output, Spec, Tool};
+
+    #[derive(serde::Deserialize)]
+    struct Nothing {}
+
+    struct Wait {
+        began: Mutex<Sender<()>>,
+        ended: Mutex<Sender<()>>,
+    }
+
+    fn wait(with: &Wait, _: Nothing, job: &Job) -> Output {
+        with.began.lock().unwrap().send(()).unwrap();
+        while !job.stop.is_set() {
+            std::thread::yield_now();
+        }
+        with.ended.lock().unwrap().send(()).unwrap();
+        Output::said("stopped")
+    }
+
+    #[test]
+    fn dropping_a_call_stops_its_work() {
+        let (began, has_begun): (_, Receiver<()>) = channel();
+        let (ended, has_ended): (_, Receiver<()>) = channel();
+        let tool = Blocking {
+            spec: Spec {
+                name: "wait",
+                description: String::new(),
+                parameters: Schema::object().build(),
+                effect: Effect::Read,
+                sinks: &[],
+            },
+            with: Arc::new(Wait {
+                began: Mutex::new(began),
+                ended: Mutex::new(ended),
+            }),
+            act: wait,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let arguments: Map<String, Value> = Map::new();
+            let mut running = tool.run(Call {
+                id: "c1",
+                arguments: &arguments,
+                progress: &|_| {},
+                approver: &Headless,
+            });
+            std::future::poll_fn(|context| {
+                assert!(running.as_mut().poll(context).is_pending());
+                std::task::Poll::Ready(())
+            })
+            .await;
+            has_begun.recv().unwrap();
+            drop(running);
+        });
+        has_ended.recv().unwrap();
+    }
+}

@@ -37,6 +37,8 @@ const MOST_FILE_BYTES: u64 = 16 * 1024 * 1024;
 /// What the file tools share.
 pub(crate) struct Files {
     pub(crate) places: Arc<Places>,
+    /// Where `apply_patch` may go: as far, or less.
+    pub(crate) patch_places: Arc<Places>,
     pub(crate) bound: Arc<Bound>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) images: ImageInput,
@@ -63,9 +65,12 @@ impl Files {
             PlaceError::Missing { .. } => self.meant(given),
             _ => None,
         };
-        match hint {
-            Some(meant) => Output::failed(format!("{error} Did you mean `{meant}`?")),
-            None => Output::failed(error.to_string()),
+        match (hint, error) {
+            (Some(meant), _) => Output::failed(format!("{error} Did you mean `{meant}`?")),
+            (None, PlaceError::IsFolder { .. }) => {
+                Output::failed(format!("{error} Call ls to see what is in it."))
+            }
+            (None, error) => Output::failed(error.to_string()),
         }
     }
 

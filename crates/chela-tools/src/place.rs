@@ -115,6 +115,15 @@ impl Places {
         self.reach
     }
 
+    /// The same places without the rest of the file system.
+    #[must_use]
+    pub fn granted_only(&self) -> Self {
+        Self {
+            reach: Reach::Granted,
+            ..self.clone()
+        }
+    }
+
     /// Finds what a path names. With [`Access::Write`] missing folders on the way are not made
     /// yet: see [`Places::locate_new`].
     pub fn locate(&self, path: &str, access: Access) -> Result<Spot, PlaceError> {

@@ -132,6 +132,10 @@ impl Toolbox {
         let plan = Arc::new(Plan::default());
         let files = Arc::new(Files {
             places: Arc::clone(&places),
+            patch_places: match patches_workspace_only(&settings) {
+                true => Arc::new(places.granted_only()),
+                false => Arc::clone(&places),
+            },
             bound: Arc::clone(&bound),
             entropy: Arc::clone(&settings.host.entropy),
             images: settings.model.images,
@@ -230,6 +234,15 @@ impl Toolbox {
     }
 }
 
+/// `tools.exec.applyPatch.workspaceOnly`, the agent's own before that of all. It narrows: where
+/// the file tools may not go, patches do not go either.
+fn patches_workspace_only(settings: &ToolboxSettings<'_>) -> bool {
+    let own = settings.view.tools.value.exec.as_ref();
+    let own = own.and_then(|exec| exec.apply_patch.workspace_only);
+    let global = settings.loaded.config.tools.exec.apply_patch.workspace_only;
+    own.or(global) == Some(true)
+}
+
 /// Where the file tools of a session may go.
 ///
 /// Also for tools made elsewhere, before the toolbox is built.
@@ -262,12 +275,15 @@ pub fn places(settings: &ToolboxSettings<'_>) -> Places {
     })
 }
 
-/// What Chela keeps for itself: config, sessions, approvals, trust.
+/// What stays closed: what Chela keeps for itself (config, sessions, approvals, trust), and what
+/// shows it at work.
 fn protected(settings: &ToolboxSettings<'_>) -> Vec<PathBuf> {
     let mut paths = vec![
         settings.host.state_dir(),
         settings.host.config_file(),
         settings.view.agent_dir.value.clone(),
+        // The environment of this very process, with its keys, can be read there.
+        PathBuf::from("/proc"),
     ];
     paths.extend(settings.loaded.files().map(PathBuf::from));
     paths

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chela_core::grouped;
+use chela_core::{grouped, sanitize};
 use chela_guard::Labelled;
 use serde::Deserialize;
 use serde_json::json;
@@ -61,6 +61,7 @@ fn list(files: &Files, arguments: Arguments, job: &Job) -> Output {
         .iter()
         .map(|entry| {
             let name = entry.name.to_string_lossy();
+            let name = sanitize::literal(&name);
             match entry.kind {
                 EntryKind::Folder => format!("{name}/"),
                 EntryKind::Link => format!("{name} (link)"),

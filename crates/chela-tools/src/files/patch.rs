@@ -112,12 +112,12 @@ fn plan(files: &Files, section: &Section, planned: &[Outcome]) -> Result<Vec<Out
     };
     match section {
         Section::Add { path, content } => {
-            let spot = at(path, files.places.locate_new(path))?;
+            let spot = at(path, files.patch_places.locate_new(path))?;
             absent(&spot)?;
             Ok(vec![added(spot, content.clone().into_bytes(), "Added")])
         }
         Section::Delete { path } => {
-            let spot = at(path, files.places.locate(path, Access::Write))?;
+            let spot = at(path, files.patch_places.locate(path, Access::Write))?;
             Ok(vec![removed(files, spot, "Deleted")?])
         }
         Section::Update {
@@ -125,7 +125,7 @@ fn plan(files: &Files, section: &Section, planned: &[Outcome]) -> Result<Vec<Out
             move_to,
             chunks,
         } => {
-            let spot = at(path, files.places.locate(path, Access::Write))?;
+            let spot = at(path, files.patch_places.locate(path, Access::Write))?;
             let text = whole_text(files, &spot)?;
             let body = apply::apply(&text.body, chunks).map_err(|missing| {
                 let mut output = Output::failed(format!(
@@ -157,7 +157,7 @@ fn plan(files: &Files, section: &Section, planned: &[Outcome]) -> Result<Vec<Out
                     }])
                 }
                 Some(new) => {
-                    let target = at(new, files.places.locate_new(new))?;
+                    let target = at(new, files.patch_places.locate_new(new))?;
                     absent(&target)?;
                     let said = format!("Moved {} to {}", spot.shown(), target.shown());
                     let mut old = removed(files, spot, "")?;
@@ -260,7 +260,7 @@ fn undo(files: &Files, outcome: &Outcome) -> Result<(), PlaceError> {
         None => {
             // The spot was empty when it was found; now the new file stands there.
             let path = outcome.spot.path().to_string_lossy();
-            files.places.locate(&path, Access::Write)?.remove()
+            files.patch_places.locate(&path, Access::Write)?.remove()
         }
     }
 }

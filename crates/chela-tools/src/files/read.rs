@@ -82,7 +82,7 @@ fn read(files: &Files, arguments: Arguments, job: &Job) -> Output {
             grouped(size as usize)
         ));
     };
-    let wanted = Wanted {
+    let mut wanted = Wanted {
         from: arguments.offset.unwrap_or(1).max(1),
         lines: arguments.limit.unwrap_or(usize::MAX),
         column: arguments.column.unwrap_or(1).max(1),
@@ -90,16 +90,22 @@ fn read(files: &Files, arguments: Arguments, job: &Job) -> Output {
         chars: files.bound.chars().saturating_sub(400).max(200),
     };
     let found = match encoding {
-        Encoding::Utf8 | Encoding::Latin1 => {
+        Encoding::Utf8 | Encoding::Latin1 => loop {
             let skip = match mark {
                 Mark::Present => 3,
                 Mark::Absent => 0,
             };
-            match file.seek(SeekFrom::Start(skip)) {
-                Ok(_) => stream(file, encoding, &wanted, &job.stop),
-                Err(error) => Err(error),
+            let found = file
+                .seek(SeekFrom::Start(skip))
+                .and_then(|_| stream(&file, encoding, &wanted, &job.stop));
+            // Some text costs more tokens than its length says: less of it is shown.
+            match found {
+                Ok(found) if !files.bound.fits(&found.lines.join("\n")) && wanted.chars > 200 => {
+                    wanted.chars = wanted.chars * 2 / 3;
+                }
+                found => break found,
             }
-        }
+        },
         Encoding::Utf16Le | Encoding::Utf16Be => match spot.read(MOST_FILE_BYTES) {
             Ok(Ok(bytes)) => match text::decode(&bytes) {
                 Some(text) => stream_bytes(text.body.as_bytes(), &wanted, &job.stop),
@@ -141,7 +147,7 @@ struct Found {
     goes_on_at: Option<usize>,
 }
 
-fn stream(file: File, encoding: Encoding, wanted: &Wanted, stop: &Stop) -> std::io::Result<Found> {
+fn stream(file: &File, encoding: Encoding, wanted: &Wanted, stop: &Stop) -> std::io::Result<Found> {
     match encoding {
         Encoding::Latin1 => take_lines(BufReader::new(file), wanted, stop, |bytes| {
             bytes.iter().map(|byte| char::from(*byte)).collect()
@@ -168,43 +174,29 @@ fn take_lines(
     let mut found = Found::default();
     let mut room = wanted.chars;
     let mut full = false;
-    let mut line: Vec<u8> = Vec::new();
     let last = wanted.from.saturating_add(wanted.lines);
-    // A line is kept up to what could be shown of it, in the longest encoding.
-    let keep = wanted
-        .column
-        .saturating_add(wanted.chars)
-        .saturating_mul(4)
-        .saturating_add(4);
+    // No more of a line is kept than could be shown, in the longest encoding.
+    let keep = wanted.column.saturating_add(wanted.chars);
+    let keep = (keep as u64).saturating_mul(4).saturating_add(4);
     loop {
-        let buffer = reader.fill_buf()?;
-        let at_end = buffer.is_empty();
-        let (piece, ended) = match buffer.iter().position(|byte| *byte == b'\n') {
-            Some(at) => (at + 1, true),
-            None => (buffer.len(), at_end),
-        };
         let number = found.total + 1;
-        let wants = !full && number >= wanted.from && number < last;
-        if wants && line.len() < keep {
-            let more = buffer[..piece].len().min(keep - line.len());
-            line.extend_from_slice(&buffer[..more]);
-        } else if line.is_empty() && piece > 0 {
-            // Remembers that the line is there, without its text.
-            line.push(0);
-        }
-        reader.consume(piece);
-        if !ended {
-            continue;
-        }
-        if at_end && line.is_empty() {
-            return Ok(found);
-        }
-        found.total += 1;
-        if wants {
+        if full || number < wanted.from || number >= last {
+            if reader.skip_until(b'\n')? == 0 {
+                return Ok(found);
+            }
+            found.total += 1;
+        } else {
+            let mut line = Vec::new();
+            if (&mut reader).take(keep).read_until(b'\n', &mut line)? == 0 {
+                return Ok(found);
+            }
+            if !line.ends_with(b"\n") {
+                reader.skip_until(b'\n')?;
+            }
+            found.total += 1;
             full = !keep_line(&mut found, &decode(trimmed(&line)), wanted, &mut room);
         }
-        line.clear();
-        if at_end || (found.total.is_multiple_of(4096) && stop.is_set()) {
+        if found.total.is_multiple_of(4096) && stop.is_set() {
             return Ok(found);
         }
     }

@@ -38,7 +38,7 @@ fn reading_by_lines() {
     [empty.txt is empty.]
     a.txt has 20 lines; there is no line 21. Call read with offset between 1 and 20.
     b.txt does not exist. Did you mean `a.txt`?
-    . is a folder; a file is needed here.
+    . is a folder; a file is needed here. Call ls to see what is in it.
     ~/.ssh/id_rsa is outside the workspace. Use a path relative to the workspace.
     ../../x leaves the workspace, through `..` or a link. Use a path inside it.
     "#);
@@ -86,6 +86,16 @@ fn long_files_and_long_lines_come_in_parts() {
         }
     }
     assert_eq!(got, wide);
+}
+
+#[test]
+fn text_that_costs_many_tokens_is_shown_in_smaller_parts() {
+    let bench = Bench::new();
+    let line: String = ('\u{4e00}'..'\u{4e40}').rev().collect();
+    bench.put("dense.txt", format!("{line}\n").repeat(2_000));
+    let text = bench.said("read", json!({"path": "dense.txt"}));
+    let tokens = chela_core::tokens::count(&text);
+    assert!((3_000..=32_768 * 3 / 10).contains(&tokens), "{tokens}");
 }
 
 #[test]
@@ -151,7 +161,7 @@ fn writing_says_what_changed() {
     Wrote crlf.txt: line 2 changed (2 lines, 6 bytes, CRLF line endings kept).
     Wrote latin1.txt: line 1 changed (1 line, 5 bytes, Latin-1 kept).
     Wrote latin1.txt: line 1 changed (1 line, 6 bytes, now UTF-8).
-    new is a folder; a file is needed here.
+    new is a folder; a file is needed here. Call ls to see what is in it.
     ../escape.md leaves the workspace, through `..` or a link. Use a path inside it.
     /tmp/escape.md is outside the workspace. Use a path relative to the workspace.
     "#);

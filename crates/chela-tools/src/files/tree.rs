@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use chela_core::sanitize;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::blocking::Stop;
@@ -36,10 +37,12 @@ pub(super) struct Visit<'v> {
 impl Visit<'_> {
     /// The path as the other tools take it.
     pub(super) fn shown(&self, base: &Spot) -> String {
-        match base.shown() {
+        let path = match base.shown() {
             "." => self.relative.display().to_string(),
             base => Path::new(base).join(self.relative).display().to_string(),
-        }
+        };
+        // One entry is one line, whatever its name.
+        sanitize::literal(&path).into_owned()
     }
 
     /// The file, when it still is one.

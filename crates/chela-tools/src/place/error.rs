@@ -18,9 +18,11 @@ pub enum PlaceError {
     #[error("{path} leaves the workspace, through `..` or a link. Use a path inside it.")]
     Escapes { path: String },
     #[error(
-        "{path} belongs to Chela itself (config, sessions, approvals) and is closed to file tools."
+        "{path} belongs to Chela itself (config, sessions, approvals) or to the system, and is closed to file tools."
     )]
     Protected { path: String },
+    #[error("{path} belongs to git, which may run what stands there. Use git itself.")]
+    Git { path: String },
     #[error("{path} can be read but not changed. Write inside the workspace.")]
     ReadOnly { path: String },
     #[error("{path} does not exist.")]

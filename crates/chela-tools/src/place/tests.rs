@@ -260,6 +260,36 @@ fn writing_keeps_rights_and_makes_folders() {
 }
 
 #[test]
+fn what_git_runs_is_not_written() {
+    let machine = Machine::new();
+    fs::create_dir_all(machine.workspace("repo/.git/hooks")).unwrap();
+    fs::write(machine.workspace("repo/.git/config"), "[core]").unwrap();
+    symlink("repo/.git", machine.workspace("link")).unwrap();
+    for reach in [Reach::Granted, Reach::Everything] {
+        let places = machine.places(reach);
+        assert_eq!(read(&places, "repo/.git/config").unwrap(), "[core]");
+        for path in [
+            "repo/.git/hooks/pre-commit",
+            "repo/.git/config",
+            "repo/.GIT/config",
+            "link/hooks/post-commit",
+            "new/.git/hooks/x",
+            ".git",
+        ] {
+            let error = places.locate_new(path).unwrap_err();
+            assert!(matches!(error, PlaceError::Git { .. }), "{path}: {error}");
+        }
+    }
+    assert!(!machine.workspace("new/.git").exists());
+    assert!(
+        machine
+            .places(Reach::Granted)
+            .locate_new(".gitignore")
+            .is_ok()
+    );
+}
+
+#[test]
 fn pipes_and_sockets_are_not_opened() {
     let machine = Machine::new();
     let places = machine.places(Reach::Granted);

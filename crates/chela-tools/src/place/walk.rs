@@ -5,6 +5,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
+use chela_core::sanitize;
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, fstat, mkdirat, openat, readlinkat, statat,
 };
@@ -367,6 +368,8 @@ impl Walk<'_> {
         let shown = workspace
             .and_then(|root| real.strip_prefix(&root.real).ok())
             .map_or_else(|| real.display().to_string(), shown_inside);
+        // A name may hold line breaks and worse; what is said of it may not.
+        let shown = sanitize::literal(&shown).into_owned();
         let trust = match top.owner {
             Owner::Root(index) => self.places.root(index).map(|root| root.trust.clone()),
             Owner::Nobody | Owner::Protected => None,
@@ -391,6 +394,13 @@ impl Walk<'_> {
             .any(|(folder, closed)| *folder == top.id && closed == name);
         if closed {
             return Err(self.protected());
+        }
+        // Hooks and settings in there are run, by whoever calls git next.
+        let mut names = top.path.iter().chain([name]);
+        if self.access == Access::Write && names.any(|name| name.eq_ignore_ascii_case(".git")) {
+            return Err(PlaceError::Git {
+                path: self.given.to_owned(),
+            });
         }
         match (top.owner, self.access) {
             (Owner::Protected, _) => Err(self.protected()),

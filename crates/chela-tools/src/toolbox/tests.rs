@@ -337,6 +337,18 @@ fn labels_follow_the_file() {
         text.contains("EXTERNAL_UNTRUSTED_CONTENT") && text.contains("hello"),
         "{text}"
     );
+    // Patches can be kept to the workspace by themselves.
+    let mail = "*** Begin Patch\n*** Delete File: ~/mail.txt\n*** End Patch";
+    let config = "{tools: {fs: {workspaceOnly: false}, exec: {applyPatch: {workspaceOnly: true}}}}";
+    let narrow = Bench::with(config, ImageInput::No);
+    std::fs::write(narrow.home.path().join("mail.txt"), "hello").unwrap();
+    assert!(
+        narrow
+            .refused("apply_patch", json!({"patch": mail}))
+            .contains("outside")
+    );
+    narrow.said("read", json!({"path": "~/mail.txt"}));
+    bench.said("apply_patch", json!({"patch": mail}));
     // A file of the state folder stays closed even so.
     std::fs::write(bench.home.path().join(".chela/chela.json"), "{}").unwrap();
     for (tool, arguments) in [

@@ -13,6 +13,7 @@ use crate::toolbox::tests::Bench;
 fn files(bench: &Bench) -> Files {
     Files {
         places: Arc::clone(bench.toolbox.places()),
+        patch_places: Arc::clone(bench.toolbox.places()),
         bound: Arc::clone(bench.toolbox.bound()),
         entropy: Arc::new(FixedEntropy(5)),
         images: ImageInput::No,

@@ -99,6 +99,22 @@ fn searching() {
 }
 
 #[test]
+fn a_name_is_one_line() {
+    let bench = Bench::new();
+    bench.put("a\nb\u{202e}c.txt", "x");
+    for (tool, arguments) in [
+        ("ls", json!({})),
+        ("find", json!({"pattern": "*"})),
+        ("grep", json!({"pattern": "x"})),
+        ("read", json!({"path": "a\nb\u{202e}c.txt", "offset": 2})),
+    ] {
+        let text = bench.run(tool, arguments).text();
+        assert_eq!(text.lines().count(), 1, "{text}");
+        assert!(!text.contains('\u{202e}'));
+    }
+}
+
+#[test]
 fn long_results_go_to_a_file_that_can_be_read() {
     let bench = Bench::new();
     let line = format!("needle {}\n", "x".repeat(100));

@@ -1,13 +1,12 @@
 //! What a program printed: its beginning and its end in memory, all of it in a file up to a cap.
 
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// The last bytes stay in memory.
-const TAIL: usize = 256 * 1024;
+/// At least so many of the last bytes stay in memory, and at most twice as many.
+const TAIL: usize = 128 * 1024;
 
 /// The output of one command. Memory and disk it takes are bounded whatever it prints.
 #[derive(Debug)]
@@ -17,7 +16,7 @@ pub struct Spool {
     file: Option<File>,
     file_bytes: u64,
     most_in_file: u64,
-    tail: VecDeque<u8>,
+    tail: Vec<u8>,
     total: u64,
     state: FileState,
 }
@@ -45,7 +44,7 @@ impl Spool {
             file: None,
             file_bytes: 0,
             most_in_file,
-            tail: VecDeque::new(),
+            tail: Vec::new(),
             total: 0,
             state: FileState::NotYet,
         }
@@ -70,9 +69,11 @@ impl Spool {
         }
         self.total += bytes.len() as u64;
         let keep = &bytes[bytes.len().saturating_sub(TAIL)..];
-        let over = (self.tail.len() + keep.len()).saturating_sub(TAIL);
-        self.tail.drain(..over);
-        self.tail.extend(keep);
+        if self.tail.len() + keep.len() > 2 * TAIL {
+            let over = (self.tail.len() + keep.len()).saturating_sub(TAIL);
+            self.tail.drain(..over.min(self.tail.len()));
+        }
+        self.tail.extend_from_slice(keep);
     }
 
     /// At most `most` bytes from the byte `from` on.
@@ -81,7 +82,8 @@ impl Spool {
         let tail_start = self.total - self.tail.len() as u64;
         if from >= tail_start {
             let skip = usize::try_from(from - tail_start).unwrap_or(usize::MAX);
-            let bytes = self.tail.iter().skip(skip).take(most).copied().collect();
+            let rest = self.tail.get(skip..).unwrap_or_default();
+            let bytes = rest[..rest.len().min(most)].to_vec();
             return Part { bytes, lost: 0 };
         }
         let Some(file) = self.file.as_ref().filter(|_| from < self.file_bytes) else {
@@ -122,8 +124,9 @@ impl Spool {
         if let Ok(file) = opened {
             self.file = Some(file);
             self.state = FileState::Writing;
-            let so_far: Vec<u8> = self.tail.iter().copied().collect();
+            let so_far = std::mem::take(&mut self.tail);
             self.append(&so_far);
+            self.tail = so_far;
         }
     }
 
@@ -180,10 +183,10 @@ mod tests {
         }
         assert_eq!(spool.total(), 4_000_000);
         assert_eq!(std::fs::metadata(&path).unwrap().len(), cap);
-        assert!(spool.tail.len() <= TAIL);
+        assert!((TAIL..=2 * TAIL).contains(&spool.tail.len()));
         assert_eq!(spool.read(100_000, 4).bytes, [0, 1, 2, 3]);
         let lost = spool.read(2_000_000, 10);
-        assert_eq!(lost.lost, 4_000_000 - TAIL as u64 - 2_000_000);
+        assert_eq!(lost.lost, 2_000_000 - spool.tail.len() as u64);
         assert_eq!(spool.end(2).bytes, block[block.len() - 2..]);
         drop(spool);
         assert!(!path.exists());

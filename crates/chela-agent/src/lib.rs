@@ -21,4 +21,5 @@ pub mod skills;
 pub mod slash;
 mod toolset;
 pub mod turn;
+pub mod vectors;
 pub mod why;

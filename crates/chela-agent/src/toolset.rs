@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chela_config::{AgentView, Loaded};
 use chela_core::{Host, SessionKey, Trust};
 use chela_memory::MemorySettings;
-use chela_memory::embed::LocalTable;
+use chela_memory::settings::configured_index_file;
 use chela_memory::source::Places as MemoryPlaces;
 use chela_model::{Input, ModelInfo, ToolSchema};
 use chela_prompt::Tool as ListedTool;
@@ -18,6 +18,7 @@ use chela_tools::{
 };
 
 use crate::assemble::Size;
+use crate::vectors::vectors_of;
 
 /// What the tools of one session are made from.
 pub struct ToolsetAsk<'a> {
@@ -149,10 +150,11 @@ fn memory(ask: &ToolsetAsk<'_>) -> Option<MemoryAccess> {
     let settings = MemorySettings::of(ask.view);
     settings.enabled.then(|| MemoryAccess {
         host: ask.host.clone(),
-        index_file: chela_memory::index_file(ask.host, &ask.view.id),
+        index_file: configured_index_file(ask.host, ask.view)
+            .unwrap_or_else(|| chela_memory::index_file(ask.host, &ask.view.id)),
         places: memory_places(ask.view),
         settings,
-        embedder: Some(Arc::new(LocalTable)),
+        embedder: vectors_of(ask.host, ask.loaded, ask.view).embedder,
         audience: ask.session.audience(),
     })
 }

@@ -87,7 +87,7 @@ pub struct LocalTable;
 
 impl LocalTable {
     /// Changes with the table, so that vectors of an older one are made again.
-    pub const MODEL: &str = "table-1";
+    pub const MODEL: &str = "table-2";
 
     pub fn quantised(text: EmbedText<'_>) -> Quantised {
         Quantised::of(&Self::vector(text))

@@ -4,7 +4,7 @@ mod from_config;
 
 use crate::chunk::Cut;
 
-pub use from_config::{ProviderChoice, configured_index_file, keys_without_effect};
+pub use from_config::{configured_index_file, keys_without_effect};
 
 /// Everything that can be set. The defaults are what a fresh machine uses.
 #[derive(Debug, Clone, PartialEq)]

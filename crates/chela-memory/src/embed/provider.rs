@@ -118,7 +118,7 @@ impl Keys {
         }
     }
 
-    fn of(&self, name: &str) -> Option<&ApiKey> {
+    fn key_of(&self, name: &str) -> Option<&ApiKey> {
         match name {
             "openai" => self.openai.as_ref(),
             "gemini" => self.gemini.as_ref(),
@@ -192,7 +192,7 @@ fn automatic<'a>(wanted: &'a Wanted, keys: &Keys) -> &'a str {
     SERVICES
         .iter()
         .filter(|service| known_model(service.name, model).is_some())
-        .find(|service| keys.of(service.name).is_some())
+        .find(|service| keys.key_of(service.name).is_some())
         .map_or("local", |service| service.name)
 }
 
@@ -242,7 +242,7 @@ fn remote(
         KeyOwner::First => keys.own.as_ref(),
         KeyOwner::Fallback => None,
     };
-    let key = own.or_else(|| keys.of(service.name)).cloned();
+    let key = own.or_else(|| keys.key_of(service.name)).cloned();
     let hint = match service.variables.first() {
         Some(variable) => format!("set {variable} or `remote.apiKey`"),
         None => "check `remote.apiKey`".to_owned(),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use chela_config::AgentView;
-use chela_config::model::{self, ChunkingMode, MemoryQueryMode, Tokenizer};
+use chela_config::model::{self, ChunkingMode, MemoryQueryMode, Secret, SecretSource, Tokenizer};
 use chela_core::Host;
 use serde_json::Value;
 
@@ -12,24 +12,11 @@ use super::{
     QuerySettings, ReadLimits, Recency, SourceKind, Switch, SyncSettings,
 };
 use crate::chunk::Cut;
-use crate::embed::{Embedder, LocalTable};
+use crate::embed::provider::{Keys, Wanted};
+use crate::embed::remote::ApiKey;
 
 /// The reference's own cut; in its config it stands for "nothing chosen".
 const REFERENCE_MIN_SCORE: f64 = 0.35;
-
-/// Who makes vectors, as far as the config says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ProviderChoice {
-    /// The table inside the binary.
-    Local,
-    /// Words only.
-    Off,
-    /// A service, by its name.
-    Named {
-        provider: String,
-        fallback: Option<String>,
-    },
-}
 
 impl MemorySettings {
     /// What `memorySearch` and its neighbours say for an agent, in the words of either era.
@@ -72,48 +59,73 @@ impl MemorySettings {
     }
 }
 
-impl ProviderChoice {
+impl Wanted {
+    /// Who is to make vectors for an agent.
     pub fn of(agent: &AgentView) -> Self {
         let search = &agent.memory_search.value;
         if !search.store.vector.enabled || !hybrid_flag(search, "enabled").unwrap_or(true) {
-            return Self::Off;
+            return Self {
+                provider: Some("none".into()),
+                ..Self::default()
+            };
         }
-        match search.provider.as_deref() {
-            None | Some("auto" | "local") => Self::Local,
-            Some("none") => Self::Off,
-            Some(provider) => Self::Named {
-                provider: provider.to_owned(),
-                fallback: search.fallback.clone(),
-            },
+        let remote = &search.remote;
+        let plain = |value: &Value| match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let either = |own: &Option<String>| own.clone().or_else(|| search.input_type.clone());
+        Self {
+            provider: search.provider.clone(),
+            model: search.model.clone(),
+            fallback: search.fallback.clone(),
+            base_url: remote.base_url.clone(),
+            headers: remote
+                .headers
+                .iter()
+                .map(|(name, value)| (name.clone(), plain(&value.0)))
+                .collect(),
+            concurrency: remote.non_batch_concurrency.map(|n| n as usize),
+            dimensions: search.output_dimensionality.map(|n| n as usize),
+            query_type: either(&search.query_input_type),
+            document_type: either(&search.document_input_type),
         }
     }
 }
 
-impl ProviderChoice {
-    /// What makes the vectors, and why it is not what was asked for.
-    pub fn embedder(&self) -> (Option<&'static dyn Embedder>, Option<String>) {
-        match self {
-            Self::Local => (Some(&LocalTable), None),
-            Self::Off => (None, None),
-            Self::Named { provider, fallback } => {
-                let local = fallback.as_deref() == Some("local");
-                let instead = if local {
-                    "the local table is used"
-                } else {
-                    "words are searched"
-                };
-                let why = format!(
-                    "embedding provider `{provider}` cannot be used yet; {instead} instead. \
-                     Set the provider to `local` for vectors with no key"
-                );
-                let embedder: Option<&'static dyn Embedder> = match local {
-                    true => Some(&LocalTable),
-                    false => None,
-                };
-                (embedder, Some(why))
+impl Keys {
+    /// The keys of the environment, and the one the config names. `var` looks a variable up.
+    pub fn of(agent: &AgentView, var: impl Fn(&str) -> Option<String>) -> Self {
+        let mut keys = Self::of_environment(&var);
+        let named = |name: &str| match var(name).as_deref().and_then(ApiKey::new) {
+            Some(key) => Ok(key),
+            None => Err(format!("the variable {name} is not set")),
+        };
+        let own = match &agent.memory_search.value.remote.api_key {
+            None => return keys,
+            Some(Secret::Text(text)) if is_variable(text.trim()) => named(text.trim()),
+            Some(Secret::Text(text)) => {
+                ApiKey::new(text).ok_or_else(|| "`remote.apiKey` is empty".to_owned())
             }
+            Some(Secret::Reference(reference)) => match reference.source {
+                SecretSource::Env => named(&reference.id),
+                _ => Err("`remote.apiKey` must be a text or a variable".to_owned()),
+            },
+        };
+        match own {
+            Ok(key) => keys.own = Some(key),
+            Err(why) => keys.own_problem = Some(why),
         }
+        keys
     }
+}
+
+/// Written like the name of a variable, as keys never are.
+fn is_variable(text: &str) -> bool {
+    text.contains('_')
+        && text
+            .chars()
+            .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
 }
 
 /// Where the config puts the index, when it does.
@@ -155,6 +167,11 @@ pub fn keys_without_effect(agent: &AgentView) -> Vec<String> {
         search.store.fts.enabled == Some(false),
         "store.fts.enabled",
         "words are always searched",
+    );
+    tell(
+        !search.remote.batch.is_empty(),
+        "remote.batch",
+        "texts go in batches of their own, several at once",
     );
     tell(
         !search.multimodal.is_empty(),

@@ -20,11 +20,15 @@ pub enum MemoryCommand {
     #[command(after_help = "\
 Examples:
   chela memory index             what is new or changed, by content
-  chela memory index --force     make everything again; the old index answers meanwhile")]
+  chela memory index --force     make everything again; the old index answers meanwhile
+  chela memory index --yes       make vectors that take long or cost money, too")]
     Index {
         /// Make everything again, file by file
         #[arg(long)]
         force: bool,
+        /// Agree to the time and money the provider's vectors take
+        #[arg(long)]
+        yes: bool,
         #[command(flatten)]
         agent: AgentArg,
         /// Print JSON for scripts

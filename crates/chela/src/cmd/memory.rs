@@ -5,10 +5,15 @@ mod index;
 mod keep;
 mod search;
 mod status;
+mod vectors;
 
+use std::sync::OnceLock;
+
+use chela_agent::vectors::vectors_of;
 use chela_config::AgentView;
 use chela_core::Host;
-use chela_memory::settings::{ProviderChoice, configured_index_file};
+use chela_memory::embed::provider::Chosen;
+use chela_memory::settings::configured_index_file;
 use chela_memory::source::Places;
 use chela_memory::{Memory, MemorySettings, OpenMemory, index_file};
 
@@ -25,8 +30,14 @@ pub fn run(host: &Host, screen: &mut Screen, command: MemoryCommand) -> Outcome 
     setup.warn_on_stderr(screen.paint);
     match command {
         MemoryCommand::Status { agent, json } => status::run(&setup, screen, &agent, json),
-        MemoryCommand::Index { force, agent, json } => {
-            index::run(&setup, screen, &agent, force, json)
+        MemoryCommand::Index {
+            force,
+            yes,
+            agent,
+            json,
+        } => {
+            let wish = index::Wish { force, yes, json };
+            index::run(&setup, screen, &agent, wish)
         }
         MemoryCommand::Search {
             query,
@@ -85,7 +96,10 @@ fn open<'a>(setup: &'a Setup, agent: &AgentArg) -> Result<Opened<'a>, Fail> {
         .agent(&id)
         .ok_or_else(|| Fail::new(format!("there is no agent `{}`", id.as_str())))?;
     let host = &setup.host;
-    let (embedder, provider_problem) = ProviderChoice::of(&view).embedder();
+    // A command opens one memory, and its provider lives as long.
+    static CHOSEN: OnceLock<Chosen> = OnceLock::new();
+    let chosen = CHOSEN.get_or_init(|| vectors_of(host, &setup.loaded, &view));
+    let provider_problem = chosen.problem.clone();
     let memory = Memory::open(OpenMemory {
         host,
         index_file: configured_index_file(host, &view).unwrap_or_else(|| index_file(host, &id)),
@@ -94,7 +108,7 @@ fn open<'a>(setup: &'a Setup, agent: &AgentArg) -> Result<Opened<'a>, Fail> {
             sessions: Some(view.agent_dir.value.join("sessions")),
         },
         settings: MemorySettings::of(&view),
-        embedder,
+        embedder: chosen.embedder.as_deref(),
     })
     .map_err(explained)?;
     if !memory.settings().enabled {

@@ -1,5 +1,6 @@
-use super::{ProviderChoice, configured_index_file, keys_without_effect};
+use super::{configured_index_file, keys_without_effect};
 use crate::chunk::Cut;
+use crate::embed::provider::{Keys, Wanted};
 use crate::settings::{Citations, Duplicates, MemorySettings, QueryMode, SourceKind, Switch};
 use chela_config::AgentView;
 use chela_core::Host;
@@ -18,7 +19,7 @@ fn agent(config: &str) -> (Host, AgentView, tempfile::TempDir) {
 fn nothing_written_means_the_defaults() {
     let (_, view, _home) = agent("{}");
     assert_eq!(MemorySettings::of(&view), MemorySettings::default());
-    assert_eq!(ProviderChoice::of(&view), ProviderChoice::Local);
+    assert_eq!(Wanted::of(&view), Wanted::default());
     assert!(keys_without_effect(&view).is_empty());
 }
 
@@ -40,7 +41,7 @@ fn keys_of_both_eras_count() {
         (Some(0.9), 0.0)
     );
     assert_eq!(settings.sync.watch, Switch::Off);
-    assert_eq!(ProviderChoice::of(&view), ProviderChoice::Off);
+    assert_eq!(Wanted::of(&view).provider.as_deref(), Some("none"));
 
     let new = "{ memory: { citations: 'on', search: { chunking: { mode: 'compat' }, extraPaths: ['~/x', { path: 'y', pattern: '*.txt' }], \
         store: { path: 'm/{agentId}.db', vector: { extensionPath: '/x.so' } }, provider: 'ollama', fallback: 'local' } } }";
@@ -68,11 +69,9 @@ fn keys_of_both_eras_count() {
         told.len() == 1 && told[0].starts_with("store.vector.extensionPath"),
         "{told:?}"
     );
-    let provider = ProviderChoice::Named {
-        provider: "ollama".into(),
-        fallback: Some("local".into()),
-    };
-    assert_eq!(ProviderChoice::of(&view), provider);
+    let wanted = Wanted::of(&view);
+    assert_eq!(wanted.provider.as_deref(), Some("ollama"));
+    assert_eq!(wanted.fallback.as_deref(), Some("local"));
 }
 
 #[test]
@@ -105,5 +104,30 @@ fn the_query_mode_is_found_in_every_shape() {
     assert_eq!(
         mode("{ memory: { query: { mode: 'keyword' } } }"),
         (QueryMode::Keyword, true)
+    );
+}
+
+#[test]
+fn a_service_is_read_with_its_key() {
+    let (_, view, _home) = agent(
+        "{ memory: { search: { provider: 'voyage', model: 'voyage-3.5', remote: { baseUrl: 'https://x/v1', \
+         apiKey: 'MY_KEY', headers: { 'X-Team': 'a' }, nonBatchConcurrency: 2 }, inputType: 'passage', \
+         queryInputType: 'q', outputDimensionality: 256 } } }",
+    );
+    let wanted = Wanted::of(&view);
+    assert_eq!(wanted.base_url.as_deref(), Some("https://x/v1"));
+    assert_eq!(wanted.headers, [("X-Team".to_owned(), "a".to_owned())]);
+    assert_eq!(
+        (wanted.concurrency, wanted.dimensions),
+        (Some(2), Some(256))
+    );
+    assert_eq!(wanted.query_type.as_deref(), Some("q"));
+    assert_eq!(wanted.document_type.as_deref(), Some("passage"));
+    let there = Keys::of(&view, |name| (name == "MY_KEY").then(|| "secret".into()));
+    assert!(there.own.is_some() && there.own_problem.is_none());
+    let gone = Keys::of(&view, |_| None);
+    assert_eq!(
+        gone.own_problem.as_deref(),
+        Some("the variable MY_KEY is not set")
     );
 }

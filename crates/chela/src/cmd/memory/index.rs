@@ -7,19 +7,24 @@ use std::time::{Duration, Instant};
 use chela_memory::index::{Depth, Progress, SyncOutcome, SyncReport};
 use serde_json::json;
 
+use super::vectors::{self, Vectors};
 use super::{Opened, explained, open};
 use crate::cli::AgentArg;
 use crate::cmd::{Outcome, Setup};
 use crate::fail::{Exit, Fail};
 use crate::screen::{Screen, counted, grouped};
 
-pub fn run(
-    setup: &Setup,
-    screen: &mut Screen,
-    agent: &AgentArg,
-    force: bool,
-    json: bool,
-) -> Outcome {
+/// How the index is to be brought up to date.
+#[derive(Debug, Clone, Copy)]
+pub struct Wish {
+    pub force: bool,
+    /// Vectors that cost time or money are made without asking again.
+    pub yes: bool,
+    pub json: bool,
+}
+
+pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, wish: Wish) -> Outcome {
+    let Wish { force, json, .. } = wish;
     let Opened {
         mut memory,
         provider_problem,
@@ -34,6 +39,10 @@ pub fn run(
             ControlFlow::Continue(())
         })
         .map_err(explained)?;
+    let vectors = match report.outcome {
+        SyncOutcome::Complete => vectors::make(&mut memory, wish.yes, &mut bar)?,
+        _ => Vectors::default(),
+    };
     bar.clear();
     let took = start.elapsed();
     if json {
@@ -41,7 +50,8 @@ pub fn run(
             "added": report.added, "changed": report.changed, "removed": report.removed,
             "unchanged": report.unchanged, "chunks": report.chunks, "bytes": report.bytes,
             "seconds": took.as_secs_f64(), "complete": report.outcome == SyncOutcome::Complete,
-            "problems": report.problems, "provider": provider_problem,
+            "problems": vectors.problems(&report.problems), "provider": provider_problem,
+            "vectors": vectors,
         }))?;
         return Ok(Exit::Fine);
     }
@@ -60,7 +70,14 @@ pub fn run(
     }
     tell(screen, &report, took)?;
     let paint = screen.paint;
-    for problem in report.problems.iter().chain(&provider_problem) {
+    for line in vectors.told() {
+        screen.line(line)?;
+    }
+    for problem in vectors
+        .problems(&report.problems)
+        .iter()
+        .chain(&provider_problem)
+    {
         screen.line(format!("{} {problem}", paint.warn("warning:")))?;
     }
     for notice in memory.notices() {
@@ -91,7 +108,7 @@ fn tell(screen: &mut Screen, report: &SyncReport, took: Duration) -> std::io::Re
 }
 
 /// A line that is written over, once work takes longer than a second.
-struct Bar {
+pub struct Bar {
     visible: bool,
     start: Instant,
     last: Option<Instant>,
@@ -123,6 +140,22 @@ impl Bar {
             grouped(progress.files_done),
             grouped(progress.files_total),
             grouped((progress.chunks as f64 / spent.max(1e-9)) as usize),
+        );
+    }
+
+    /// Like [`Bar::show`], for vectors.
+    pub fn show_vectors(&mut self, done: usize, of: usize) {
+        const OFTEN: Duration = Duration::from_millis(200);
+        if !self.visible || self.last.is_some_and(|last| last.elapsed() < OFTEN) {
+            return;
+        }
+        self.last = Some(Instant::now());
+        let _ = write!(
+            std::io::stderr(),
+            "\r{:70}\r{} of {} vectors",
+            "",
+            grouped(done),
+            grouped(of),
         );
     }
 

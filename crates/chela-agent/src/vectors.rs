@@ -1,0 +1,136 @@
+//! Who makes the vectors of an agent, and the way to a service that does.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use chela_config::{AgentView, Loaded};
+use chela_core::Host;
+use chela_memory::embed::provider::{Chosen, Keys, Wanted, choose};
+use chela_memory::embed::remote::{EmbedHttpRequest, EmbedHttpResponse, Transport};
+use chela_model::Http;
+use tokio::runtime::{Builder, Runtime};
+
+/// What the config says, with the keys of the environment and the network at hand.
+pub fn vectors_of(host: &Host, loaded: &Loaded, view: &AgentView) -> Chosen {
+    let env = loaded.env();
+    let keys = Keys::of(view, |name| env.get(name).map(|value| value.to_string()));
+    let transport: Arc<dyn Transport> = Arc::new(EmbedHttp::new(Http::new(host, loaded)));
+    choose(&Wanted::of(view), &keys, Some(&transport))
+}
+
+/// A batch of texts takes a slow machine a while.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// HTTP for code that waits. Nothing is set up before the first request.
+pub struct EmbedHttp {
+    http: Http,
+    runtime: OnceLock<Result<Runtime, String>>,
+}
+
+impl EmbedHttp {
+    pub fn new(http: Http) -> Self {
+        Self {
+            http,
+            runtime: OnceLock::new(),
+        }
+    }
+
+    fn runtime(&self) -> Result<&Runtime, String> {
+        self.runtime
+            .get_or_init(|| {
+                Builder::new_current_thread()
+                    .enable_all()
+                    .build()
+                    .map_err(|error| format!("cannot start: {error}"))
+            })
+            .as_ref()
+            .map_err(Clone::clone)
+    }
+}
+
+impl std::fmt::Debug for EmbedHttp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EmbedHttp").finish_non_exhaustive()
+    }
+}
+
+impl Drop for EmbedHttp {
+    /// It may be dropped where waiting is not allowed.
+    fn drop(&mut self) {
+        if let Some(Ok(runtime)) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Transport for EmbedHttp {
+    fn post(&self, request: EmbedHttpRequest) -> Result<EmbedHttpResponse, String> {
+        let EmbedHttpRequest { url, headers, body } = request;
+        let posted = self
+            .runtime()?
+            .block_on(self.http.post(&url, &headers, body, PATIENCE))?;
+        Ok(EmbedHttpResponse {
+            status: posted.status,
+            headers: posted.headers,
+            body: posted.body,
+        })
+    }
+
+    fn pause(&self, how_long: Duration) {
+        std::thread::sleep(how_long);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use super::EmbedHttp;
+    use chela_memory::embed::remote::{EmbedHttpRequest, Transport};
+    use chela_model::Http;
+
+    fn request(url: String) -> EmbedHttpRequest {
+        EmbedHttpRequest {
+            url,
+            headers: vec![("authorization".into(), "Bearer secret".into())],
+            body: b"{}".to_vec(),
+        }
+    }
+
+    #[test]
+    fn requests_of_several_threads_are_answered_and_a_cut_answer_is_an_error() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let server = std::thread::spawn(move || {
+            for at in 0..3 {
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut bytes = [0; 4096];
+                let count = stream.read(&mut bytes).unwrap();
+                assert!(String::from_utf8_lossy(&bytes[..count]).contains("Bearer secret"));
+                let length = if at == 2 { 99 } else { 4 };
+                let reply = format!(
+                    "HTTP/1.1 429 x\r\nretry-after: 3\r\nconnection: close\r\ncontent-length: {length}\r\n\r\nbody"
+                );
+                stream.write_all(reply.as_bytes()).unwrap();
+            }
+        });
+        let way = EmbedHttp::new(Http::direct());
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let answer = way.post(request(format!("{base}/embeddings"))).unwrap();
+                    assert_eq!((answer.status, &answer.body[..]), (429, &b"body"[..]));
+                    assert!(answer.headers.contains(&("retry-after".into(), "3".into())));
+                });
+            }
+        });
+        let cut = way.post(request(format!("{base}/embeddings"))).unwrap_err();
+        assert!(!cut.is_empty() && !cut.contains("secret"), "{cut}");
+        server.join().unwrap();
+        let nobody = way
+            .post(request("http://127.0.0.1:1/x".into()))
+            .unwrap_err();
+        assert!(nobody.contains("refused"), "{nobody}");
+    }
+}

@@ -1,0 +1,141 @@
+//! Vectors that cost time or money: quoted first, made when that is small or wanted.
+
+use std::ops::ControlFlow;
+
+use chela_memory::Memory;
+use chela_memory::embed::remote::PRICES_OF;
+use chela_memory::vectors::{Filled, Quote};
+use serde::Serialize;
+
+use super::explained;
+use super::index::Bar;
+use crate::fail::Fail;
+use crate::screen::counted;
+
+/// What became of the vectors of a slow or paid provider.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Vectors {
+    /// Made now.
+    made: usize,
+    /// Still missing.
+    missing: usize,
+    /// What making those takes.
+    seconds: f64,
+    cents: f64,
+    problem: Option<String>,
+}
+
+/// Longer than this is asked about.
+const PATIENCE_SECONDS: f64 = 60.0;
+
+/// Makes what is missing when it is free and soon done, or when the operator agreed.
+pub fn make(memory: &mut Memory<'_>, agreed: bool, bar: &mut Bar) -> Result<Vectors, Fail> {
+    let quote = memory.quote().map_err(explained)?.unwrap_or_default();
+    let mut vectors = Vectors {
+        missing: quote.chunks,
+        seconds: quote.seconds,
+        cents: cents(&quote),
+        ..Vectors::default()
+    };
+    let small = quote.micro_cents == 0.0 && quote.seconds <= PATIENCE_SECONDS;
+    if quote.chunks == 0 && !agreed || !(small || agreed) {
+        return Ok(vectors);
+    }
+    let filled = memory
+        .make_vectors(&mut |done, of| {
+            bar.show_vectors(done, of);
+            ControlFlow::Continue(())
+        })
+        .map_err(explained)?;
+    if let Filled::Failed { problem } = filled {
+        vectors.problem = Some(problem.to_string());
+    }
+    let left = memory.quote().map_err(explained)?.unwrap_or_default();
+    vectors.made = quote.chunks.saturating_sub(left.chunks);
+    vectors.missing = left.chunks;
+    vectors.seconds = left.seconds;
+    vectors.cents = cents(&left);
+    Ok(vectors)
+}
+
+/// A quote counts thousandths of a cent.
+fn cents(quote: &Quote) -> f64 {
+    quote.micro_cents / 1_000.0
+}
+
+impl Vectors {
+    /// For people.
+    pub fn told(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.made > 0 {
+            lines.push(format!("{} made.", counted(self.made, "vector")));
+        }
+        if self.missing > 0 && self.problem.is_none() {
+            let price = match self.cents {
+                0.0 => String::new(),
+                cents if cents < 1.0 => format!(" and less than a cent (prices of {PRICES_OF})"),
+                cents => format!(
+                    " and about {:.2} dollars (prices of {PRICES_OF})",
+                    cents / 100.0
+                ),
+            };
+            lines.push(format!(
+                "{} missing: making them takes about {}{price}. `chela memory index --yes` does.",
+                counted(self.missing, "vector"),
+                time(self.seconds),
+            ));
+        }
+        lines
+    }
+
+    /// The problems of the sync and of the vectors, each once. What is still missing is told in
+    /// the quote.
+    pub fn problems(&self, of_sync: &[String]) -> Vec<String> {
+        let mut problems: Vec<String> = of_sync
+            .iter()
+            .filter(|problem| !problem.contains("`chela memory index` makes them"))
+            .cloned()
+            .collect();
+        problems.extend(
+            self.problem
+                .iter()
+                .filter(|p| !of_sync.contains(p))
+                .cloned(),
+        );
+        problems
+    }
+}
+
+fn time(seconds: f64) -> String {
+    match seconds {
+        s if s < 60.0 => format!("{:.0} s", s.max(1.0)),
+        s if s < 3600.0 => format!("{:.0} minutes", s / 60.0),
+        s => format!("{:.1} hours", s / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Vectors;
+
+    #[test]
+    fn what_it_takes_is_said_before_it_is_spent() {
+        let vectors = Vectors {
+            missing: 12_000,
+            seconds: 95.0,
+            cents: 240.0,
+            ..Vectors::default()
+        };
+        insta::assert_snapshot!(vectors.told().join("\n"), @"12,000 vectors missing: making them takes about 2 minutes and about 2.40 dollars (prices of 2026-06). `chela memory index --yes` does.");
+        let free = Vectors {
+            made: 1,
+            missing: 2,
+            seconds: 4000.0,
+            ..Vectors::default()
+        };
+        insta::assert_snapshot!(free.told().join("\n"), @r"
+        1 vector made.
+        2 vectors missing: making them takes about 1.1 hours. `chela memory index --yes` does.
+        ");
+    }
+}

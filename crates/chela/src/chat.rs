@@ -4,6 +4,7 @@ pub mod asking;
 
 mod clean;
 mod editor;
+mod for_now;
 mod history;
 mod ink;
 mod keys;
@@ -19,8 +20,9 @@ mod terminal;
 mod trouble;
 mod view;
 
+pub use for_now::ForNow;
 pub use history::History;
-pub use lines::lines;
+pub use lines::{is_skill, lines};
 pub use once::{Form, note, once, page};
 pub use room::{Opening, chat};
 

@@ -61,7 +61,7 @@ fn command_word(text: &str) -> Option<(&str, &str)> {
     let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
     let (word, args) = rest.split_at(end);
     let (word, args) = match word.split_once(':') {
-        Some((word, glued)) if glued.is_empty() => (word, args),
+        Some((word, "")) => (word, args),
         // `/think:high`
         Some((word, _)) => (word, &rest[word.len() + 1..]),
         None => (word, args),

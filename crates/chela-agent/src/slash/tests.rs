@@ -399,7 +399,7 @@ fn tab_offers_commands_skills_words_and_models() {
             .map(|candidate| candidate.line)
             .collect::<Vec<_>>()
     };
-    assert_eq!(lines("/st"), ["/status", "/stop"]);
+    assert_eq!(lines("/st"), ["/stop", "/status"]);
     assert_eq!(lines("/v"), ["/verbose "]);
     assert_eq!(lines("/dep"), ["/deploy_site "]);
     assert_eq!(lines("/think m"), ["/think minimal", "/think medium"]);

@@ -6,6 +6,7 @@ use chela_agent::conversation::{Conversation, Inbound};
 use chela_agent::slash::{self, Answer, Parsed, Talk, Then};
 
 use super::asking;
+use super::for_now::ForNow;
 use super::once::{Form, once, page};
 use crate::fail::{Exit, Fail};
 use crate::screen::Screen;
@@ -40,7 +41,16 @@ pub async fn lines(
                 }
                 _ => Answer::text(slash::help(&name)),
             },
-            Parsed::Message { text, .. } => Answer::then(Then::Say(text)),
+            Parsed::Message {
+                text, directives, ..
+            } => {
+                let mut for_now = ForNow::new(talk);
+                for directive in &directives {
+                    page(screen, &for_now.direct(directive))?;
+                }
+                say(talk, screen, text).await?;
+                continue;
+            }
         };
         if !step.text.is_empty() {
             page(screen, &step.text)?;
@@ -79,7 +89,8 @@ async fn say(talk: &Conversation, screen: &mut Screen, text: String) -> Result<(
     }
 }
 
-fn is_skill(talk: &Conversation, name: &str) -> bool {
+/// Whether a skill has this command.
+pub fn is_skill(talk: &Conversation, name: &str) -> bool {
     talk.skills()
         .iter()
         .any(|skill| skill.command.eq_ignore_ascii_case(name))

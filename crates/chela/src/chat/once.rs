@@ -31,8 +31,8 @@ pub enum Form {
 }
 
 impl Form {
-    pub fn of(json: bool, screen: &Screen) -> Self {
-        match (json, screen.is_terminal) {
+    pub fn of(json: bool, screen: &Screen, can_draw: bool) -> Self {
+        match (json, screen.is_terminal && can_draw) {
             (true, _) => Self::Json,
             (false, true) => Self::Drawn,
             (false, false) => Self::Plain,
@@ -156,10 +156,10 @@ impl<'a> Output<'a> {
     fn tick(&mut self) -> Result<(), Fail> {
         if let Some(drawn) = &mut self.drawn {
             let settled = drawn.view.take_settled();
-            let frame = Frame {
-                lines: drawn.view.live(Instant::now()),
-                cursor: None,
-            };
+            let lines = drawn.view.live(Instant::now());
+            // The cursor stays visible: whoever ends the process leaves a usable terminal.
+            let cursor = Some((lines.len().saturating_sub(1), 0));
+            let frame = Frame { lines, cursor };
             drawn.stage.show(&settled, frame)?;
         }
         Ok(())
@@ -358,6 +358,9 @@ impl<'a> Output<'a> {
 
 /// The answer to a command, on its own.
 pub fn page(screen: &mut Screen, markdown: &str) -> Result<(), Fail> {
+    if markdown.is_empty() {
+        return Ok(());
+    }
     let cleaned = super::clean::clean(markdown);
     if !screen.is_terminal {
         screen.line(cleaned.trim_end())?;

@@ -18,6 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use super::editor::Editor;
+use super::for_now::ForNow;
 use super::history::History;
 use super::ink::{Line, look};
 use super::keys::Act;
@@ -72,8 +73,8 @@ struct Room<'a, W> {
     next: Option<Next>,
     /// When the work under way began.
     busy: Option<Instant>,
-    /// Settings to put back after the turn: directives inside a message hold for that one only.
-    put_back: Vec<(Setting, Option<String>)>,
+    /// Settings of the message under way.
+    for_now: Option<ForNow<'a>>,
     /// A first Ctrl-C was pressed on an empty line.
     leaving: bool,
     over: bool,
@@ -123,7 +124,7 @@ impl<'a, W: Write> Room<'a, W> {
             model: opening.talk.model().selected,
             next: None,
             busy: None,
-            put_back: Vec::new(),
+            for_now: None,
             leaving: false,
             over: false,
         }
@@ -267,9 +268,7 @@ impl<'a, W: Write> Room<'a, W> {
             }
         }
         self.view.say(Line::default());
-        for (setting, value) in std::mem::take(&mut self.put_back) {
-            let _ = self.talk.set(setting, value.as_deref());
-        }
+        self.for_now = None;
         self.model = self.talk.model().selected;
     }
 

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use chela_agent::agent::Agents;
 use chela_agent::conversation::{Conversation, ConversationAsk, Inbound, ToolUse};
-use chela_agent::slash::{self, Answer, Parsed, Setting, Talk, Then};
+use chela_agent::slash::{self, Answer, Parsed, Setting, Then};
 use chela_core::{AgentId, Host, SessionKey};
 use chela_model::{Input, ResolveError};
 use chela_workspace::SeedMode;
 
 use super::{Outcome, Setup, init};
-use crate::chat::{self, Form, History};
+use crate::chat::{self, ForNow, Form, History};
 use crate::cli::ChatArgs;
 use crate::fail::{Exit, Fail};
 use crate::screen::Screen;
@@ -41,7 +41,10 @@ pub fn run(host: &Host, screen: &mut Screen, args: &ChatArgs) -> Outcome {
                 found::Offered::Nothing(told) => notes = told,
             }
         }
-        let _thinking = ForNow::thinking(&talk, thinking)?;
+        let mut for_now = ForNow::new(&talk);
+        if let Some(level) = thinking {
+            for_now.set(Setting::Thinking, level).map_err(Fail::new)?;
+        }
         hold(&talk, screen, args, way, notes).await
     });
     // A thread that still waits for a line of input must not keep the process.
@@ -153,7 +156,11 @@ async fn hold(
         chat::note(screen.paint, &format!("{model} reads no pictures"));
     }
     match way {
-        Way::Once(text) => one(talk, screen, args, Inbound { text, images }).await,
+        Way::Once(text) => {
+            let host = talk.agents().host();
+            let form = Form::of(args.json, screen, host.var("TERM") != Some("dumb"));
+            one(talk, screen, form, Inbound { text, images }).await
+        }
         Way::Lines => chat::lines(talk, screen, &notes).await,
         Way::Room => {
             screen.flush()?;
@@ -175,13 +182,8 @@ async fn hold(
 }
 
 /// One message; commands work here too, so that scripts can use them.
-async fn one(
-    talk: &Conversation,
-    screen: &mut Screen,
-    args: &ChatArgs,
-    message: Inbound,
-) -> Outcome {
-    let form = Form::of(args.json, screen);
+async fn one(talk: &Conversation, screen: &mut Screen, form: Form, message: Inbound) -> Outcome {
+    let mut for_now = ForNow::new(talk);
     let answer = match slash::parse(&message.text) {
         Parsed::Command { command, args } => slash::run(talk, command, &args),
         Parsed::Directives(directives) => {
@@ -190,8 +192,19 @@ async fn one(
                 .map(|directive| slash::apply(talk, directive).text);
             Answer::text(told.collect::<Vec<_>>().join("\n\n"))
         }
-        Parsed::Message { .. } | Parsed::Unknown { .. } => {
-            return chat::once(talk, screen, message, form).await;
+        Parsed::Unknown { name, args } => match slash::find("skill") {
+            Some(skill) if chat::is_skill(talk, &name) => {
+                slash::run(talk, skill, &format!("{name} {args}"))
+            }
+            _ => Answer::then(Then::Say(message.text.clone())),
+        },
+        Parsed::Message {
+            text, directives, ..
+        } => {
+            for directive in &directives {
+                for_now.direct(directive);
+            }
+            Answer::then(Then::Say(text))
         }
     };
     let text = match answer.then {
@@ -213,35 +226,11 @@ async fn one(
     Ok(Exit::Fine)
 }
 
-/// A setting that holds as long as this value lives.
-struct ForNow<'a> {
-    talk: &'a Conversation,
-    before: Option<String>,
-}
-
 fn level(typed: &str) -> Result<&'static str, Fail> {
     slash::thinking_level(typed).ok_or_else(|| {
         Fail::usage(format!("`{typed}` is no level of thinking"))
             .hint("off, minimal, low, medium, high or xhigh")
     })
-}
-
-impl<'a> ForNow<'a> {
-    fn thinking(talk: &'a Conversation, level: Option<&str>) -> Result<Option<Self>, Fail> {
-        let Some(level) = level else {
-            return Ok(None);
-        };
-        let before = talk.setting(Setting::Thinking);
-        talk.set(Setting::Thinking, Some(level))
-            .map_err(Fail::new)?;
-        Ok(Some(Self { talk, before }))
-    }
-}
-
-impl Drop for ForNow<'_> {
-    fn drop(&mut self) {
-        let _ = self.talk.set(Setting::Thinking, self.before.as_deref());
-    }
 }
 
 /// Whether a person can be asked.

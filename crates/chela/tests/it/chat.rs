@@ -1,5 +1,10 @@
 //! `chela chat -m`: one message in, one answer out, against a scripted endpoint.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up fails here"
+)]
+
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;

@@ -3,10 +3,12 @@
 use std::io::Write;
 
 use chela_agent::conversation::Inbound;
-use chela_agent::slash::{self, Answer, Directive, Id, Parsed, Setting, Talk, Then};
+use chela_agent::slash::{self, Answer, Directive, Id, Parsed, Talk, Then};
 
 use super::{Next, Room};
+use crate::chat::for_now::ForNow;
 use crate::chat::ink::{Line, look};
+use crate::chat::lines::is_skill;
 
 impl<W: Write> Room<'_, W> {
     pub(super) fn say(&mut self, text: &str) {
@@ -39,13 +41,13 @@ impl<W: Write> Room<'_, W> {
                 }
                 self.for_this_message(&directives);
                 if !text.is_empty() {
-                    self.to_the_model(text);
+                    self.hand_over(text);
                 }
             }
         }
     }
 
-    fn to_the_model(&mut self, text: String) {
+    fn hand_over(&mut self, text: String) {
         if self.busy.is_some() {
             self.talk.steer(text);
             let told = "it reads this before its next step";
@@ -58,33 +60,20 @@ impl<W: Write> Room<'_, W> {
         }
     }
 
-    /// Settings inside a message hold for that one only; a model is kept.
     fn for_this_message(&mut self, directives: &[Directive]) {
+        let talk = self.talk;
         for directive in directives {
-            let setting = match directive.command.id {
-                Id::Think => Setting::Thinking,
-                Id::Reasoning => Setting::Reasoning,
-                Id::Verbose => Setting::Verbose,
-                _ => {
-                    let answer = slash::apply(self.talk, directive);
-                    self.carry_out(answer);
-                    continue;
-                }
-            };
-            let before = self.talk.setting(setting);
-            slash::apply(self.talk, directive);
-            self.put_back.push((setting, before));
+            let for_now = self.for_now.get_or_insert_with(|| ForNow::new(talk));
+            let told = for_now.direct(directive);
+            self.carry_out(Answer::text(told));
         }
     }
 
     /// A skill of that name, or a mistake.
     fn unknown(&mut self, name: &str, args: &str) {
-        let is_skill = self
-            .talk
-            .skills()
-            .iter()
-            .any(|skill| skill.command.eq_ignore_ascii_case(name));
-        if is_skill && let Some(command) = slash::find("skill") {
+        if is_skill(self.talk, name)
+            && let Some(command) = slash::find("skill")
+        {
             let answer = slash::run(self.talk, command, &format!("{name} {args}"));
             self.carry_out(answer);
             return;
@@ -99,11 +88,11 @@ impl<W: Write> Room<'_, W> {
         self.model = self.talk.model().selected;
         match answer.then {
             Then::Nothing => {}
-            Then::Say(text) => self.to_the_model(text),
+            Then::Say(text) => self.hand_over(text),
             Then::Begun(first) => {
                 self.view.meter = self.talk.status().context;
                 if let Some(text) = first {
-                    self.to_the_model(text);
+                    self.hand_over(text);
                 }
             }
             Then::Edit(text) => {
@@ -113,7 +102,12 @@ impl<W: Write> Room<'_, W> {
             Then::Stop if self.busy.is_some() => self.talk.stop(),
             Then::Stop => self.view.say(Line::new("· nothing is running", look::DIM)),
             Then::Compact(keep) => self.next = Some(Next::Compact(keep)),
-            Then::Approve { id, decision } => self.decide(Some(&id), decision),
+            Then::Approve { id, decision } => {
+                if !self.decide(Some(&id), decision) {
+                    let told = format!("There is no open question `{id}`.");
+                    self.view.page(&told);
+                }
+            }
             Then::Leave => self.over = true,
         }
     }

@@ -56,10 +56,12 @@ impl<W: Write> Room<'_, W> {
         self.look_up();
     }
 
-    pub(super) fn decide(&mut self, id: Option<&str>, approval: Approval) {
-        if let Some(line) = self.questions.answer(id, approval, Instant::now()) {
-            self.view.say(line);
-        }
+    /// Answers a question; says whether there was one.
+    pub(super) fn decide(&mut self, id: Option<&str>, approval: Approval) -> bool {
+        let line = self.questions.answer(id, approval, Instant::now());
+        let found = line.is_some();
+        line.into_iter().for_each(|line| self.view.say(line));
+        found
     }
 
     fn submit(&mut self) {

@@ -63,3 +63,11 @@ fn a_broken_document_is_told_and_not_overwritten() {
     let kept = std::fs::read_to_string(home.path(".chela/exec-approvals.json")).unwrap();
     assert_eq!(kept, "{ \"version\": 1,");
 }
+
+#[test]
+fn a_command_of_an_agent_cannot_change_what_may_run() {
+    let home = Home::ready().env("CHELA_SHELL", "exec");
+    let told = home.run(&["approvals", "set", "yolo"]).fails(1);
+    assert!(told.contains("changed by the owner"), "{told}");
+    assert!(!home.exists(".chela/exec-approvals.json"));
+}

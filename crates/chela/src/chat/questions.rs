@@ -137,3 +137,110 @@ impl Questions {
         self.waiting.front().map(|first| first.request.id.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use chela_core::ContentHash;
+    use chela_tools::{Approval, ApprovalRequest, Approver};
+
+    use super::Questions;
+    use crate::chat::ink::Line;
+    use crate::chat::relay::{News, Relay};
+
+    fn request(id: &str) -> ApprovalRequest {
+        ApprovalRequest {
+            id: id.to_owned(),
+            tool: "exec".to_owned(),
+            summary: "Run a command".to_owned(),
+            exact: "rm -rf build\u{1b}[8m; curl evil".to_owned(),
+            why: "`rm` is not on the list".to_owned(),
+            binds: ContentHash::of("x"),
+            expires_after: Duration::from_secs(60),
+        }
+    }
+
+    /// Asks for `request` and answers with `with`.
+    fn asked(request: &ApprovalRequest, with: impl FnOnce(&mut Questions, Instant)) -> Approval {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let (relay, mut news) = Relay::new();
+            let answer = relay.ask(request);
+            let Some(News::Question(question)) = news.recv().await else {
+                panic!("no question came");
+            };
+            let mut questions = Questions::default();
+            let now = Instant::now();
+            questions.add(question, now);
+            with(&mut questions, now);
+            drop(questions);
+            answer.await
+        })
+    }
+
+    #[test]
+    fn what_is_shown_is_exact_and_harmless() {
+        asked(&request("a1"), |questions, _| {
+            let lines: Vec<String> = questions.lines(60).iter().map(Line::text).collect();
+            assert_eq!(
+                lines,
+                [
+                    "? Run a command",
+                    "  │ rm -rf build; curl evil",
+                    "  `rm` is not on the list",
+                    "  y once   s this session   a always   n no   (a1)",
+                ]
+            );
+        });
+    }
+
+    #[test]
+    fn a_reflex_is_no_answer_and_a_key_is() {
+        let answer = asked(&request("a1"), |questions, now| {
+            assert_eq!(questions.key("y", now), None);
+            let later = now + Duration::from_secs(1);
+            let approval = questions.key("y", later).unwrap();
+            assert_eq!(questions.key("x", later), None);
+            questions.answer(None, approval, later).unwrap();
+        });
+        assert_eq!(answer, Approval::AllowOnce);
+    }
+
+    #[test]
+    fn an_id_must_fit_and_silence_is_no_yes() {
+        let answer = asked(&request("a1"), |questions, now| {
+            assert!(
+                questions
+                    .answer(Some("b2"), Approval::AllowOnce, now)
+                    .is_none()
+            );
+        });
+        assert_eq!(answer, Approval::Unanswered);
+        let answer = asked(&request("a1"), |questions, now| {
+            questions.answer(Some("a1"), Approval::Deny, now).unwrap();
+        });
+        assert_eq!(answer, Approval::Deny);
+    }
+
+    #[test]
+    fn the_ends_of_a_long_command_are_never_hidden() {
+        let mut long = request("a1");
+        long.exact = (1..=40).map(|n| format!("step {n}\n")).collect();
+        asked(&long, |questions, _| {
+            let text: Vec<String> = questions.lines(60).iter().map(Line::text).collect();
+            let text = text.join("\n");
+            assert!(
+                text.contains("step 1\n") && text.contains("step 40"),
+                "{text}"
+            );
+            assert!(
+                text.contains("28 more rows") && text.lines().count() < 20,
+                "{text}"
+            );
+        });
+    }
+}

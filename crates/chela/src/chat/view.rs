@@ -1,5 +1,7 @@
 //! A turn as people see it.
 
+#[cfg(test)]
+mod tests;
 mod tool;
 
 use std::time::{Duration, Instant};
@@ -263,7 +265,9 @@ impl View {
     /// The turn broke off without an outcome.
     pub fn broke(&mut self) {
         self.end_text();
-        self.running.clear();
+        for running in std::mem::take(&mut self.running) {
+            self.settled.push(running.broken_off(self.width));
+        }
         self.phase = Phase::Idle;
     }
 

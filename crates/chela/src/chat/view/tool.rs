@@ -73,6 +73,14 @@ impl Running {
         line
     }
 
+    /// What is left of a call that was stopped.
+    pub fn broken_off(&self, width: usize) -> Line {
+        let mut line = Line::new("■ ", look::WARN);
+        line.push(&self.tool, look::BOLD);
+        line.push(&format!(" {}", self.summary), look::DIM);
+        line.cut(width)
+    }
+
     pub fn finish(self, success: Success, text: &str, now: Instant) -> Finished {
         Finished {
             took: now.saturating_duration_since(self.since),

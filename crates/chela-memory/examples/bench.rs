@@ -6,7 +6,7 @@
 )]
 
 use chela_memory::bench::{self, BenchRequest};
-use chela_memory::embed::LocalTable;
+use chela_memory::embed::{Embedder, LocalTable};
 use chela_memory::search::Weights;
 use chela_memory::settings::{MemorySettings, QueryMode};
 
@@ -15,6 +15,11 @@ fn main() {
     let mut weights = Weights::default();
     let mut dir = String::from(".");
     let mut only = String::new();
+    #[cfg_attr(
+        not(feature = "minilm"),
+        expect(unused_mut, reason = "set by a feature")
+    )]
+    let mut embedder: Box<dyn Embedder> = Box::new(LocalTable);
     for argument in std::env::args().skip(1) {
         match argument.as_str() {
             "keyword" => settings.query.mode = QueryMode::Keyword,
@@ -22,6 +27,10 @@ fn main() {
             "compat" => settings.query.mode = QueryMode::Compat,
             other => match other.split_once('=') {
                 Some(("only", name)) => only = name.to_owned(),
+                #[cfg(feature = "minilm")]
+                Some(("minilm", path)) => {
+                    embedder = Box::new(chela_memory::embed::minilm::MiniLm::new(path));
+                }
                 Some((key, value)) => set(&mut weights, key, value.parse().unwrap_or_default()),
                 None => dir = other.to_owned(),
             },
@@ -30,7 +39,7 @@ fn main() {
     let request = BenchRequest {
         settings: &settings,
         weights: &weights,
-        embedder: Some(&LocalTable),
+        embedder: Some(embedder.as_ref()),
     };
     let dir = if only.is_empty() {
         dir
@@ -76,6 +85,7 @@ fn set(weights: &mut Weights, key: &str, value: f32) {
         "k1long" => weights.k1_long = value,
         "blong" => weights.b_long = value,
         "b" => weights.b = value,
+        "pages" => weights.vector_pages = value,
         "prose" => weights.vector_prose = value,
         "names" => weights.vector_names = value,
         "code" => weights.vector_code = value,

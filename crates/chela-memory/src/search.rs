@@ -220,12 +220,10 @@ impl Searcher {
         let (query_vector, vectors) = meaning::embed(request, snapshot, &meant);
         meaning::cosines(snapshot, query_vector.as_ref(), &mut scratch.cosine);
         let legs = Legs::measure(scratch, snapshot);
-        let share = meaning::share(
-            request.settings,
-            weights,
-            query.kind,
-            query_vector.is_some(),
-        );
+        let share = match query_vector {
+            Some(_) => meaning::share(request, snapshot, query.kind),
+            None => 0.0,
+        };
         // Among pages, the best agree on a subject; entries and talk each say something else.
         let subject = match snapshot.has_pages() && !snapshot.is_spoken() {
             true => query.subject(weights.subject_from),

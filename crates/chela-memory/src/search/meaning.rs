@@ -4,7 +4,7 @@ use super::keyword::Counts;
 use super::{SearchRequest, VectorState, Weights};
 use crate::embed::{EmbedRole, EmbedText};
 use crate::query::{Query, QueryKind};
-use crate::settings::{QueryMode, QuerySettings};
+use crate::settings::QueryMode;
 use crate::snapshot::Snapshot;
 use crate::vector::{Matrix, Quantised};
 use crate::words::Terms;
@@ -112,15 +112,16 @@ impl Share<'_> {
     }
 }
 
-/// The share of the vectors in a score.
-pub fn share(settings: &QuerySettings, weights: &Weights, kind: QueryKind, has: bool) -> f32 {
-    match (settings.mode, has) {
-        (QueryMode::Vector, true) => 1.0,
-        (_, false) => 0.0,
+/// The share of the vectors in a score, when there are any.
+pub fn share(request: &SearchRequest<'_>, snapshot: &Snapshot, kind: QueryKind) -> f32 {
+    let (settings, weights) = (request.settings, request.weights);
+    match settings.mode {
+        QueryMode::Vector => 1.0,
         _ => match (settings.vector_weight, settings.text_weight) {
             (Some(vector), Some(text)) if vector + text > 0.0 => vector / (vector + text),
             (Some(vector), None) => vector.clamp(0.0, 1.0),
             _ => match kind {
+                QueryKind::Prose if snapshot.has_pages() => weights.vector_pages,
                 QueryKind::Prose => weights.vector_prose,
                 QueryKind::Names => weights.vector_names,
                 QueryKind::Code => weights.vector_code,

@@ -11,6 +11,8 @@ pub struct Weights {
     pub b_long: f32,
     /// The share of the vectors by kind of question.
     pub vector_prose: f32,
+    /// For prose asked of pages rather than entries.
+    pub vector_pages: f32,
     pub vector_names: f32,
     pub vector_code: f32,
     /// What the unit before and after say counts for the one between: answers follow questions.
@@ -64,9 +66,10 @@ impl Default for Weights {
             k1_long: 1.6,
             b: 0.4,
             b_long: 0.75,
-            vector_prose: 0.4,
+            vector_prose: 0.5,
+            vector_pages: 0.4,
             vector_names: 0.3,
-            vector_code: 0.6,
+            vector_code: 0.7,
             before: 0.25,
             after: 0.1,
             section: 0.4,

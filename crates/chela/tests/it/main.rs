@@ -13,6 +13,8 @@ mod context;
 mod doctor;
 mod faults;
 mod first_use;
+mod hostile;
+mod kill;
 mod memory;
 mod models;
 mod prompt;

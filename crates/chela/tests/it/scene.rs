@@ -1,0 +1,97 @@
+//! A home whose agent talks to a scripted endpoint.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up fails here"
+)]
+
+use chela_testkit::{Endpoint, Rule, Script, Step};
+use serde_json::json;
+
+use crate::home::{Home, Run};
+
+/// The wire formats, by their names in the config.
+pub const APIS: [&str; 5] = [
+    "openai-completions",
+    "openai-responses",
+    "anthropic-messages",
+    "google-generative-ai",
+    "ollama",
+];
+
+/// A key that must never be seen again.
+pub const KEY: &str = "sk-kit-5Wq0cR3tP1easeHide";
+
+pub struct Scene {
+    pub home: Home,
+    pub endpoint: Endpoint,
+}
+
+impl Scene {
+    pub fn new(script: Script) -> Self {
+        Self::speaking(APIS[0], script)
+    }
+
+    /// In this wire format.
+    pub fn speaking(api: &str, script: Script) -> Self {
+        Self::with(api, script, json!({}))
+    }
+
+    /// With more in the config than the endpoint.
+    pub fn with(api: &str, script: Script, more: serde_json::Value) -> Self {
+        let endpoint = Endpoint::start(script).unwrap();
+        let home = Home::empty();
+        let mut config = json!({
+            "models": { "providers": { "kit": {
+                "baseUrl": endpoint.url(),
+                "api": api,
+                "apiKey": KEY,
+                "models": [{ "id": "scripted", "contextWindow": 64_000 }],
+            } } },
+            "agents": { "defaults": { "model": "kit/scripted" } },
+        });
+        merge(&mut config, more);
+        home.write(".chela/chela.json", &config.to_string());
+        home.run(&["init"]).ok();
+        Self { home, endpoint }
+    }
+
+    /// One message in the main session.
+    pub fn chat(&self, message: &str) -> Run {
+        self.home.run(&["chat", "-m", message])
+    }
+
+    pub fn chat_json(&self, message: &str) -> serde_json::Value {
+        self.home.run(&["chat", "-m", message, "--json"]).json()
+    }
+
+    /// The messages of the main session as it was written down.
+    pub fn exported(&self) -> Vec<serde_json::Value> {
+        let text = self
+            .home
+            .run(&["sessions", "export", "agent:main:main"])
+            .ok();
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+}
+
+/// A step for the request that carries a tool's result.
+pub fn after_tool(step: Step) -> Step {
+    step.when(Rule {
+        after_tool: Some(true),
+        ..Rule::default()
+    })
+}
+
+fn merge(base: &mut serde_json::Value, more: serde_json::Value) {
+    match (base, more) {
+        (serde_json::Value::Object(base), serde_json::Value::Object(more)) => {
+            for (name, value) in more {
+                merge(base.entry(name).or_insert(serde_json::Value::Null), value);
+            }
+        }
+        (base, more) => *base = more,
+    }
+}

@@ -386,7 +386,6 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
                     loaded: self.loaded(),
                     view: &view,
                     session: facts.session,
-                    model: facts.ask.model.as_deref(),
                     size: facts.ask.size,
                     skills: &facts.known.skills,
                 })

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use chela_config::AgentView;
 use chela_core::{AgentId, Audience, SessionForm, SessionKey};
 use chela_model::{Chain, ResolveError, Usage};
+use chela_tools::exec::Commands;
 use chela_tools::{Policy, PolicyAsk, Sandboxed, Sender, Toolbox};
 use tokio::sync::Notify;
 
@@ -22,6 +23,7 @@ use crate::assemble::AssembleError;
 use crate::local;
 use crate::reply::{ACK_MAX_CHARS, GateSettings, WithWord};
 use crate::session::{ResetRules, ResetWhy, Session, SessionError, Sessions};
+use crate::toolset;
 use crate::turn::{ContextMeter, Surface, TurnError, TurnOutcome};
 
 pub use compacting::{CompactError, Compacted};
@@ -71,6 +73,8 @@ pub struct Conversation {
     pub(crate) key: SessionKey,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) ask: ConversationAsk,
+    /// The commands it started; they end with it.
+    pub(crate) commands: Commands,
     state: Mutex<State>,
     /// Held while a turn runs.
     pub(crate) turn: tokio::sync::Mutex<()>,
@@ -106,7 +110,9 @@ impl Conversation {
         let sessions = agents.sessions(&agent)?;
         let session = sessions.current(&key, &agents.reset_rules(&key, ask.channel.as_deref()))?;
         let info = sessions.info(&session)?;
+        let spool = agents.spool(&agent, &key);
         let talk = Self {
+            commands: toolset::commands(&agents.host, &agents.loaded, &view, spool),
             state: Mutex::new(State {
                 meter: ContextMeter {
                     used: info.totals.context,

@@ -11,7 +11,9 @@ use chela_memory::source::Places as MemoryPlaces;
 use chela_model::{Input, ModelInfo, ToolSchema};
 use chela_prompt::Tool as ListedTool;
 use chela_skills::AgentSkills;
+use chela_tools::exec::{Commands, CommandsSetup};
 use chela_tools::place::{Access, Root};
+use chela_tools::web::web_tools;
 use chela_tools::{
     ImageInput, MemoryAccess, ModelFacts, NoSessions, Sandboxed, Sender, SessionsView, Spec,
     Toolbox, ToolboxSettings,
@@ -32,6 +34,8 @@ pub struct ToolsetAsk<'a> {
     /// Folder for what does not fit into a result.
     pub spool: Option<PathBuf>,
     pub sessions: Arc<dyn SessionsView>,
+    /// The commands of this session, which outlive a message.
+    pub commands: &'a Commands,
 }
 
 /// The tools of a session.
@@ -50,7 +54,12 @@ pub fn toolbox(ask: &ToolsetAsk<'_>) -> Toolbox {
         spool: ask.spool.clone(),
         sessions: Arc::clone(&ask.sessions),
         memory: memory(ask),
-        others: Vec::new(),
+        others: ask
+            .commands
+            .tools()
+            .into_iter()
+            .chain(web_tools(ask.host, ask.loaded))
+            .collect(),
     })
 }
 
@@ -86,14 +95,15 @@ pub struct PreviewAsk<'a> {
     pub loaded: &'a Loaded,
     pub view: &'a AgentView,
     pub session: &'a SessionKey,
-    pub model: Option<&'a str>,
     pub size: Size,
     pub skills: &'a AgentSkills,
 }
 
 /// The tools a session would get if it began now, as the prompt lists them.
 pub fn preview(ask: &PreviewAsk<'_>) -> Vec<ListedTool> {
+    let commands = commands(ask.host, ask.loaded, ask.view, PathBuf::new());
     let toolbox = toolbox(&ToolsetAsk {
+        commands: &commands,
         host: ask.host,
         loaded: ask.loaded,
         view: ask.view,
@@ -105,6 +115,11 @@ pub fn preview(ask: &PreviewAsk<'_>) -> Vec<ListedTool> {
         sessions: Arc::new(NoSessions),
     });
     listed(&fitting(toolbox, ask.size))
+}
+
+/// What runs the commands of a session. Nothing starts before it is asked for.
+pub fn commands(host: &Host, loaded: &Loaded, view: &AgentView, spool: PathBuf) -> Commands {
+    Commands::new(CommandsSetup::of(host, loaded, view, spool))
 }
 
 pub fn listed(toolbox: &Toolbox) -> Vec<ListedTool> {

@@ -106,6 +106,7 @@ impl Conversation {
             skills: &skills,
             spool: Some(agents.spool(&self.view.id, &self.key)),
             sessions: self.desk(),
+            commands: &self.commands,
         });
         Ok(match self.ask.tools {
             ToolUse::AsConfigured => toolset::fitting(toolbox, size),

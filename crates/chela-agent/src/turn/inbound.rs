@@ -14,7 +14,7 @@ use super::tail::{Block, BlockKind, Sent, tail, unforged};
 use super::{ContextMeter, Reply, Silence, Surface, Turn, TurnError};
 use crate::conversation::{Conversation, Inbound};
 use crate::local;
-use crate::session::{Body, Entry, Meta, Sender};
+use crate::session::{Body, CustomMessage, Entry, Meta, Sender};
 
 impl<'a> Turn<'a> {
     /// Takes a message in. When this returns, it is on disk.
@@ -93,6 +93,18 @@ impl<'a> Turn<'a> {
                 },
             )?;
         }
+        let ended = self.talk.ended_commands();
+        if let Some((text, sent)) = ended.and_then(|block| tail(&[block], &[])) {
+            let event = CustomMessage {
+                custom_type: "events".to_owned(),
+                content: vec![Part::text(text)],
+                display: false,
+                details: json!({ "runtime": sent }),
+            };
+            self.talk
+                .sessions
+                .append(&self.session, Body::CustomMessage(event))?;
+        }
         Ok(!messages.is_empty())
     }
 }
@@ -114,6 +126,7 @@ impl Conversation {
                 .join("\n");
             blocks.push(block(BlockKind::Recall, text, "MEMORY.md", Trust::Owner));
         }
+        blocks.extend(self.ended_commands());
         if let Ok(skills) = self.agents.assembler.skills(&self.view.id) {
             blocks.push(Block {
                 kind: BlockKind::Skills,
@@ -123,6 +136,31 @@ impl Conversation {
             });
         }
         blocks
+    }
+
+    /// Commands that ended in the background since the model last heard.
+    pub(super) fn ended_commands(&self) -> Option<Block> {
+        let ended = self.commands.processes.finished();
+        let trust = ended.iter().map(|command| command.output.trust()).min()?;
+        let text = ended
+            .iter()
+            .map(|command| {
+                format!(
+                    "{} {}: {}\n{}",
+                    command.id,
+                    command.status,
+                    command.command,
+                    command.output.text()
+                )
+            })
+            .collect::<Vec<_>>()
+            .join("\n\n");
+        Some(Block {
+            kind: BlockKind::Events,
+            text,
+            origin: Origin::Runtime,
+            trust,
+        })
     }
 
     /// The daily notes a fresh session starts with.

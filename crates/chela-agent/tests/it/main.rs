@@ -1,3 +1,4 @@
 //! Assembling from real folders and configs.
 
 mod assembling;
+mod turning;

@@ -1,0 +1,371 @@
+#![expect(
+    clippy::expect_used,
+    reason = "a test that cannot be set up fails here"
+)]
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+
+use chela_agent::agent::Agents;
+use chela_agent::conversation::{Conversation, ConversationAsk, Inbound};
+use chela_agent::turn::{Ended, Reply, Silence, Surface, TurnError, TurnEvent, TurnOutcome};
+use chela_core::Host;
+use chela_testkit::{Endpoint, Fault, Script, Step};
+use chela_tools::{Approval, ApprovalRequest, Approver};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+/// A home with one model: the scripted endpoint.
+struct Home {
+    dir: TempDir,
+    endpoint: Endpoint,
+    host: Host,
+    talk: Conversation,
+    runtime: Runtime,
+}
+
+/// Remembers what it was shown, and says no to everything.
+#[derive(Default)]
+struct Watched(Mutex<Vec<TurnEvent>>);
+
+impl Surface for Watched {
+    fn event(&self, event: TurnEvent) {
+        self.0.lock().expect("no test panics here").push(event);
+    }
+}
+
+impl Approver for Watched {
+    fn ask<'a>(
+        &'a self,
+        _: &'a ApprovalRequest,
+    ) -> Pin<Box<dyn Future<Output = Approval> + Send + 'a>> {
+        Box::pin(std::future::ready(Approval::Deny))
+    }
+}
+
+impl Watched {
+    fn text(&self) -> String {
+        let events = self.0.lock().expect("no test panics here");
+        events
+            .iter()
+            .filter_map(|event| match event {
+                TurnEvent::Text(text) => Some(text.as_str()),
+                _ => None,
+            })
+            .collect()
+    }
+
+    fn results(&self) -> Vec<String> {
+        let events = self.0.lock().expect("no test panics here");
+        events
+            .iter()
+            .filter_map(|event| match event {
+                TurnEvent::ToolEnded { text, .. } => Some(text.clone()),
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+impl Home {
+    fn new(script: Script) -> Self {
+        Self::with(script, json!({}))
+    }
+
+    fn with(script: Script, more: Value) -> Self {
+        let dir = TempDir::new().expect("a folder");
+        let endpoint = Endpoint::start(script).expect("an endpoint");
+        let host = Host::fixed(dir.path());
+        let workspace = host.state_dir().join("workspace");
+        std::fs::create_dir_all(&workspace).expect("a workspace");
+        std::fs::write(workspace.join("note.txt"), "the safe is blue\n").expect("a note");
+        let talk = open(&host, &endpoint, &more);
+        Self {
+            dir,
+            endpoint,
+            host,
+            talk,
+            runtime: runtime(),
+        }
+    }
+
+    fn say(&self, text: &str) -> (Result<TurnOutcome, TurnError>, Watched) {
+        say(&self.runtime, &self.talk, text)
+    }
+
+    fn requests(&self) -> Vec<Value> {
+        self.endpoint
+            .calls()
+            .iter()
+            .map(chela_testkit::Recorded::json)
+            .collect()
+    }
+}
+
+fn open(host: &Host, endpoint: &Endpoint, more: &Value) -> Conversation {
+    let mut config = json!({
+        "models": { "providers": { "kit": {
+            "baseUrl": format!("{}/v1", endpoint.url()),
+            "api": "openai-completions",
+            "models": [{ "id": "scripted", "contextWindow": 100_000 }],
+        } } },
+        "agents": { "defaults": { "model": "kit/scripted" } },
+    });
+    for (key, value) in more.as_object().into_iter().flatten() {
+        merge(&mut config[key], value);
+    }
+    let loaded = chela_config::load_text(host, &config.to_string());
+    let agents = Agents::open(host, Arc::new(loaded));
+    agents
+        .conversation(ConversationAsk::default())
+        .expect("a conversation")
+}
+
+fn merge(into: &mut Value, more: &Value) {
+    match (into.as_object_mut(), more.as_object()) {
+        (Some(into), Some(more)) => {
+            for (key, value) in more {
+                merge(into.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        _ => *into = more.clone(),
+    }
+}
+
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime")
+}
+
+fn say(
+    runtime: &Runtime,
+    talk: &Conversation,
+    text: &str,
+) -> (Result<TurnOutcome, TurnError>, Watched) {
+    let watched = Watched::default();
+    let message = Inbound {
+        text: text.into(),
+        images: Vec::new(),
+    };
+    let outcome = runtime.block_on(talk.say(message, &watched));
+    (outcome, watched)
+}
+
+fn delivered(outcome: &TurnOutcome) -> &str {
+    match &outcome.reply {
+        Reply::Deliver(delivery) => &delivery.text,
+        Reply::Silent { .. } => "",
+    }
+}
+
+#[test]
+fn a_message_goes_in_and_an_answer_comes_out() {
+    let home = Home::new(Script::steps([Step::reply("Hello there.")]));
+    let (outcome, watched) = home.say("hi");
+    let outcome = outcome.expect("an answer");
+    assert_eq!(delivered(&outcome), "Hello there.");
+    assert_eq!(watched.text(), "Hello there.");
+    assert_eq!(outcome.ended, Ended::Done);
+    let request = &home.requests()[0];
+    assert_eq!(request["messages"][0]["role"], "system");
+    let last = request["messages"][1].to_string();
+    assert!(
+        last.contains("runtime-context") && last.contains("hi"),
+        "{last}"
+    );
+}
+
+#[test]
+fn tools_run_and_the_model_sees_what_came_of_it() {
+    let home = Home::new(Script::steps([
+        Step::tool("read", json!({ "path": "note.txt" })),
+        Step::reply("It is blue."),
+    ]));
+    let (outcome, watched) = home.say("what colour is the safe?");
+    let outcome = outcome.expect("an answer");
+    assert_eq!(outcome.steps, 2);
+    assert_eq!(outcome.tool_calls, 1);
+    assert_eq!(delivered(&outcome), "It is blue.");
+    assert!(watched.results()[0].contains("the safe is blue"));
+    let second = home.requests()[1].to_string();
+    assert!(second.contains("the safe is blue"), "{second}");
+}
+
+#[test]
+fn what_was_sent_before_is_sent_again_to_the_byte() {
+    let home = Home::new(Script::steps([
+        Step::tool("read", json!({ "path": "note.txt" })),
+        Step::reply("Blue."),
+        Step::reply("Yes."),
+        Step::reply("Still."),
+    ]));
+    for text in ["what colour?", "sure?", "and now?"] {
+        home.say(text).0.expect("an answer");
+    }
+    let requests = home.requests();
+    for pair in requests.windows(2) {
+        let [before, after] = pair else { continue };
+        assert_eq!(before["tools"], after["tools"]);
+        let before = before["messages"].as_array().expect("messages");
+        let after = after["messages"].as_array().expect("messages");
+        assert_eq!(before[..], after[..before.len()], "the prefix moved");
+    }
+    let told: usize = requests[3]["messages"]
+        .as_array()
+        .expect("messages")
+        .iter()
+        .filter(|message| message.to_string().contains("name=\\\"facts\\\""))
+        .count();
+    assert_eq!(told, 1, "unchanged facts are said once");
+}
+
+#[test]
+fn a_later_process_goes_on_where_the_first_ended() {
+    let home = Home::new(Script::steps([Step::reply("One."), Step::reply("Two.")]));
+    home.say("first").0.expect("an answer");
+    let later = open(&home.host, &home.endpoint, &json!({}));
+    say(&home.runtime, &later, "second").0.expect("an answer");
+    let requests = home.requests();
+    let before = requests[0]["messages"].as_array().expect("messages");
+    let after = requests[1]["messages"].as_array().expect("messages");
+    assert_eq!(before[..], after[..before.len()]);
+    assert_eq!(after.len(), before.len() + 2);
+    assert!(home.dir.path().exists());
+}
+
+#[test]
+fn a_tool_that_does_not_exist_and_arguments_that_are_none() {
+    let home = Home::new(Script::steps([
+        Step::tool("raed", json!({ "path": "note.txt" })),
+        Step::reply("I see."),
+    ]));
+    let (outcome, watched) = home.say("read it");
+    assert_eq!(delivered(&outcome.expect("an answer")), "I see.");
+    assert!(
+        watched.results()[0].contains("Did you mean `read`"),
+        "{:?}",
+        watched.results()
+    );
+}
+
+#[test]
+fn silence_is_an_outcome_and_never_a_text() {
+    let home = Home::new(Script::steps([Step::reply("**NO_REPLY**")]));
+    let (outcome, watched) = home.say("nothing for you");
+    assert_eq!(
+        outcome.expect("an outcome").reply,
+        Reply::Silent {
+            why: Silence::NoReply
+        }
+    );
+    assert_eq!(watched.text(), "");
+}
+
+#[test]
+fn going_round_in_circles_ends() {
+    let again = Step::tool("read", json!({ "path": "note.txt" }));
+    let home = Home::with(
+        Script::always(again),
+        json!({ "tools": { "loopDetection": { "enabled": true } } }),
+    );
+    let outcome = home.say("go").0.expect("an outcome");
+    assert!(
+        matches!(outcome.ended, Ended::Loop(_)),
+        "{:?}",
+        outcome.ended
+    );
+    assert_eq!(outcome.tool_calls, 6);
+}
+
+#[test]
+fn steps_are_limited() {
+    let home = Home::with(
+        Script::always(Step::tool("read", json!({ "path": "note.txt" }))),
+        json!({ "agents": { "defaults": { "maxSteps": 3 } } }),
+    );
+    let outcome = home.say("go").0.expect("an outcome");
+    assert!(matches!(&outcome.ended, Ended::Limit(why) if why.contains("maxSteps")));
+    assert_eq!(outcome.steps, 3);
+}
+
+#[test]
+fn a_broken_stream_is_an_error_and_the_message_is_kept() {
+    let cut = Step::reply("half an answer that never ends").fault(Fault::Cut(200));
+    let home = Home::new(Script::always(cut));
+    let (outcome, _) = home.say("tell me");
+    assert!(matches!(outcome, Err(TurnError::Model(_))), "{outcome:?}");
+    let later = open(&home.host, &home.endpoint, &json!({}));
+    let session = later.session();
+    let branch = later.store().branch(&session).expect("a branch");
+    let kept = format!("{branch:?}");
+    assert!(kept.contains("tell me"), "{kept}");
+    assert_eq!(later.store().unanswered(&session).expect("a list"), []);
+}
+
+#[test]
+fn messages_that_come_meanwhile_are_heard_between_steps() {
+    let home = Home::new(Script::steps([
+        Step::tool("read", json!({ "path": "note.txt" })),
+        Step::reply("Done."),
+        Step::reply("And that too."),
+    ]));
+    home.talk.steer("and mind the gap");
+    home.say("read the note").0.expect("an answer");
+    let all = home.requests().last().expect("a request").to_string();
+    assert!(all.contains("and mind the gap"));
+}
+
+#[test]
+fn stop_ends_a_turn_at_once() {
+    let slow = Step::reply("slow answer").fault(Fault::Stall(0));
+    let home = Home::new(Script::always(slow));
+    let watched = Watched::default();
+    let outcome = home.runtime.block_on(async {
+        let message = Inbound {
+            text: "go".into(),
+            images: Vec::new(),
+        };
+        let (outcome, ()) = tokio::join!(home.talk.say(message, &watched), async {
+            while home.endpoint.calls().is_empty() {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+            home.talk.stop();
+        });
+        outcome
+    });
+    assert_eq!(outcome.expect("an outcome").ended, Ended::Stopped);
+}
+
+#[test]
+fn a_long_conversation_is_made_short_and_nothing_is_lost() {
+    let home = Home::with(
+        Script::always(Step::reply("word ".repeat(300))),
+        json!({ "agents": { "defaults": { "compaction": { "keepRecentTokens": 500, "recentTurnsPreserve": 1 } } } }),
+    );
+    for turn in 0..4 {
+        home.say(&format!("about file-{turn}.md"))
+            .0
+            .expect("an answer");
+    }
+    let done = home
+        .runtime
+        .block_on(home.talk.compact(None))
+        .expect("room");
+    assert!(done.tokens_after < done.tokens_before / 2, "{done:?}");
+    home.say("go on").0.expect("an answer");
+    let last = home.requests().pop().expect("a request");
+    let messages = last["messages"].as_array().expect("messages");
+    let summary = messages[1].to_string();
+    assert!(
+        summary.contains("file-0.md") && summary.contains("## Goals"),
+        "{summary}"
+    );
+    assert!(
+        messages
+            .iter()
+            .any(|message| message.to_string().contains("name=\\\"facts\\\""))
+    );
+}

@@ -140,13 +140,14 @@ fn typed(talk: &Fake, line: &str) -> Answer {
     }
 }
 
-fn message(
-    line: &str,
-) -> (
+/// Text, directives with their values, shortcuts.
+type Understood = (
     String,
     Vec<(&'static str, Option<String>)>,
     Vec<&'static str>,
-) {
+);
+
+fn message(line: &str) -> Understood {
     match parse(line) {
         Parsed::Message {
             text,

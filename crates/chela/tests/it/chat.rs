@@ -5,6 +5,8 @@
     reason = "a test that cannot be set up fails here"
 )]
 
+mod terminal;
+
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;

@@ -5,6 +5,7 @@ mod desk;
 mod ending;
 mod lane;
 mod prefix;
+mod remembering;
 mod talk;
 
 use std::collections::VecDeque;
@@ -79,6 +80,7 @@ pub struct Conversation {
     /// Held while a turn runs.
     pub(crate) turn: tokio::sync::Mutex<()>,
     steering: Mutex<VecDeque<String>>,
+    models_known: AtomicBool,
     stopping: AtomicBool,
     stopped: Notify,
 }
@@ -130,6 +132,7 @@ impl Conversation {
             ask,
             turn: tokio::sync::Mutex::default(),
             steering: Mutex::default(),
+            models_known: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
             stopped: Notify::new(),
         };
@@ -147,9 +150,20 @@ impl Conversation {
         let _turn = self.turn.lock().await;
         let _lane = self.lane(surface).await;
         self.stopping.store(false, Ordering::SeqCst);
+        self.know_models().await;
         let outcome = crate::turn::run(self, message, surface).await?;
         self.make_room_after(surface).await;
         Ok(outcome)
+    }
+
+    /// Asks a local server what it runs, once: the window of its model decides how much of the
+    /// prompt fits.
+    pub async fn know_models(&self) {
+        if let Ok(chain) = self.chain()
+            && !self.models_known.swap(true, Ordering::SeqCst)
+        {
+            self.agents.models.learn(&self.agents.http, &chain).await;
+        }
     }
 
     /// A message for the turn that runs: it is read between two steps. When none runs, it waits

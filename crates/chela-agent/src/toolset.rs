@@ -161,12 +161,16 @@ fn roots(skills: &AgentSkills) -> Vec<Root> {
         .collect()
 }
 
+/// The file of an agent's memory index.
+pub fn memory_index(host: &Host, view: &AgentView) -> PathBuf {
+    configured_index_file(host, view).unwrap_or_else(|| chela_memory::index_file(host, &view.id))
+}
+
 fn memory(ask: &ToolsetAsk<'_>) -> Option<MemoryAccess> {
     let settings = MemorySettings::of(ask.view);
     settings.enabled.then(|| MemoryAccess {
         host: ask.host.clone(),
-        index_file: configured_index_file(ask.host, ask.view)
-            .unwrap_or_else(|| chela_memory::index_file(ask.host, &ask.view.id)),
+        index_file: memory_index(ask.host, ask.view),
         places: memory_places(ask.view),
         settings,
         embedder: vectors_of(ask.host, ask.loaded, ask.view).embedder,

@@ -12,6 +12,7 @@ mod limits;
 mod request;
 mod tail;
 
+use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use chela_model::{
@@ -78,6 +79,8 @@ struct Turn<'a> {
     usage: Usage,
     meter: ContextMeter,
     reply: Reply,
+    /// The model has been told in this turn what foreign text is.
+    noticed: AtomicBool,
     /// What the model is to be told about its repetitions.
     warned: Vec<String>,
     /// A request that is too long is shortened once.

@@ -1,5 +1,8 @@
 //! Running the tools a model asked for.
 
+use std::sync::atomic::Ordering;
+
+use chela_config::model::ExternalNotice;
 use chela_core::{Origin, Trust};
 use chela_model::{Message, Part, ToolCall};
 use chela_tools::{Approver, Call, Effect, Output, Piece, Progress, Success, Toolbox};
@@ -95,9 +98,10 @@ impl Turn<'_> {
                     .await
             }
         };
+        let notice = self.notice_about(&output);
         self.talk
             .sessions
-            .append(&self.session, result_of(call, &output))?;
+            .append(&self.session, result_of(call, &output, notice))?;
         self.surface.event(TurnEvent::ToolEnded {
             id: call.id.clone(),
             tool: call.name.clone(),
@@ -106,6 +110,14 @@ impl Turn<'_> {
             details: output.details.clone(),
         });
         Ok(output)
+    }
+
+    /// What the model is told about foreign text: with every block, or with the first of a turn.
+    fn notice_about(&self, output: &Output) -> Option<&'static str> {
+        let foreign = label_of(output).is_some_and(|label| label.trust == Trust::External);
+        let every = self.talk.agents.loaded.config.guard.external.notice == ExternalNotice::Block;
+        let said = foreign && self.noticed.swap(true, Ordering::Relaxed);
+        (foreign && (every || !said)).then_some(chela_guard::NOTICE)
     }
 
     /// Looks whether the model goes round in circles.
@@ -148,18 +160,15 @@ fn batches<'c>(calls: &'c [ToolCall], toolbox: &Toolbox) -> Vec<Vec<&'c ToolCall
 }
 
 /// A result as the transcript keeps it: text for the model, details for people.
-fn result_of(call: &ToolCall, output: &Output) -> Body {
-    let content = output
-        .content
-        .iter()
-        .map(|piece| match piece {
-            Piece::Text(text) => Part::text(text.text()),
-            Piece::Image { mime, data } => Part::Image {
-                mime: mime.clone(),
-                data: data.clone(),
-            },
-        })
-        .collect();
+fn result_of(call: &ToolCall, output: &Output, notice: Option<&str>) -> Body {
+    let pieces = output.content.iter().map(|piece| match piece {
+        Piece::Text(text) => Part::text(text.text()),
+        Piece::Image { mime, data } => Part::Image {
+            mime: mime.clone(),
+            data: data.clone(),
+        },
+    });
+    let content = notice.map(Part::text).into_iter().chain(pieces).collect();
     Body::Message {
         message: Message::ToolResult {
             call_id: call.id.clone(),

@@ -1,5 +1,6 @@
 //! How a turn begins: the message is made ready and put on disk.
 
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use chela_config::model::Placement;
@@ -74,6 +75,7 @@ impl<'a> Turn<'a> {
             reply: Reply::Silent {
                 why: Silence::Empty,
             },
+            noticed: AtomicBool::new(false),
             warned: Vec::new(),
             made_room: false,
         })

@@ -97,18 +97,24 @@ impl Line {
         if self.width() <= width {
             return self.clone();
         }
-        let mut cut = Self::default();
-        let mut room = width.saturating_sub(1);
+        let short = self.clip(width.saturating_sub(1));
+        short.with("…", look::DIM)
+    }
+
+    /// The first `width` columns.
+    #[must_use]
+    pub fn clip(&self, width: usize) -> Self {
+        let mut clipped = Self::default();
+        let mut room = width;
         for (grapheme, style) in self.graphemes() {
             let wide = columns(grapheme);
             if wide > room {
                 break;
             }
             room -= wide;
-            cut.push(grapheme, style);
+            clipped.push(grapheme, style);
         }
-        cut.push("…", look::DIM);
-        cut
+        clipped
     }
 
     /// Broken at blanks, and between wide characters, so that no line takes more than `width`

@@ -4,6 +4,7 @@
 //! channel, so that typing, stopping and answering questions go on while it runs.
 
 mod foot;
+mod recap;
 mod saying;
 mod typing;
 
@@ -146,6 +147,11 @@ impl<'a, W: Write> Room<'a, W> {
         }
         self.view.say(title);
         self.view.say(Line::default());
+        if let Some(recap) = recap::Recap::of(self.talk) {
+            self.echo(&recap.said);
+            self.view
+                .page(recap.answered.as_deref().unwrap_or("*(no answer)*"));
+        }
         for note in notes {
             self.view.page(note);
         }

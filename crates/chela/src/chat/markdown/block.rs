@@ -101,7 +101,7 @@ impl Page {
             Event::SoftBreak | Event::HardBreak => self.break_line(),
             Event::Rule => {
                 self.set_apart();
-                let rule = "─".repeat(self.width.min(40));
+                let rule = "─".repeat(self.room().min(40));
                 self.write(vec![Line::new(rule, look::DIM)]);
                 self.apart = true;
             }
@@ -338,7 +338,7 @@ impl Page {
         let width = self.width;
         for line in paragraph {
             let (first, rest) = self.margin();
-            let wrapped = line.wrap(width.max(rest.width() + 4), &first, &rest);
+            let wrapped = line.wrap(width, &first, &rest);
             self.lines.extend(wrapped);
         }
     }
@@ -368,7 +368,12 @@ impl Page {
                 Margin::Item { marker, .. } => marker.width(),
             })
             .sum();
-        self.width.saturating_sub(taken).max(6)
+        self.width - taken.min(self.widest_margin())
+    }
+
+    /// However deep lists go, a few columns are left for the words.
+    fn widest_margin(&self) -> usize {
+        self.width.saturating_sub(4)
     }
 
     /// What stands left of the next line, and of those it goes on in.
@@ -393,6 +398,7 @@ impl Page {
                 }
             }
         }
-        (first, rest)
+        let most = self.widest_margin();
+        (first.clip(most), rest.clip(most))
     }
 }

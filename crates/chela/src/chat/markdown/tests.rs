@@ -131,8 +131,9 @@ proptest! {
         prop_assert_eq!(letters(&shown(&source, width)), letters(&source));
     }
 
+    /// Also where lists are nested deeper than the screen is wide.
     #[test]
-    fn no_line_is_wider_than_the_screen(source in "[a-z漢*`| \n-]{0,120}", width in 12usize..40) {
+    fn no_line_is_wider_than_the_screen(source in "(- ){0,8}[a-z漢*`| \n-]{0,120}", width in 12usize..40) {
         for line in shown(&source, width).lines() {
             prop_assert!(columns(line) <= width, "{line:?} at {width}");
         }

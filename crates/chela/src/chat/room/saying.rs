@@ -6,6 +6,7 @@ use chela_agent::conversation::Inbound;
 use chela_agent::slash::{self, Answer, Directive, Id, Parsed, Talk, Then};
 
 use super::{Next, Room};
+use crate::chat::clean::clean;
 use crate::chat::for_now::ForNow;
 use crate::chat::ink::{Line, look};
 use crate::chat::lines::is_skill;
@@ -113,8 +114,8 @@ impl<W: Write> Room<'_, W> {
     }
 
     /// What was typed, where it can be read later.
-    fn echo(&mut self, text: &str) {
-        for (at, line) in text.lines().enumerate() {
+    pub(super) fn echo(&mut self, text: &str) {
+        for (at, line) in clean(text).lines().enumerate() {
             let lead = if at == 0 { "› " } else { "  " };
             self.view
                 .say(Line::new(lead, look::PERSON).with(line, look::BOLD));

@@ -89,10 +89,9 @@ impl Terminal {
                 return;
             }
             let left = deadline.saturating_duration_since(Instant::now());
-            match self.output.recv_timeout(left) {
-                Ok(bytes) => self.seen.push_str(&String::from_utf8_lossy(&bytes)),
-                Err(_) => panic!("{what:?} does not come; there is {:?}", self.seen),
-            }
+            let more = self.output.recv_timeout(left);
+            assert!(more.is_ok(), "{what:?} does not come: {:?}", self.seen);
+            self.seen.push_str(&String::from_utf8_lossy(&more.unwrap()));
         }
     }
 

@@ -1,0 +1,302 @@
+//! The audit chain: what was decided and done, each entry bound to the one before it.
+//!
+//! An entry's hash covers its place, its time, its content and the hash before it; the newest one
+//! also lies in a small file beside the ledger. So an entry cannot be changed, left out, moved or
+//! cut off without that being seen, and where.
+
+mod export;
+mod head;
+mod verify;
+
+use chela_core::ContentHash;
+use rusqlite::{OptionalExtension, Row, Transaction, params};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::redact::redact_text;
+use crate::seal::Seal;
+use crate::store::{Durable, Ledger, LedgerError, Trouble};
+
+pub use export::{ExportError, verify_export};
+pub(crate) use head::Head;
+pub use verify::{Damage, DamagedPlace, Verdict, What};
+
+/// What an entry is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AuditKind {
+    /// A request was made: which sections, from where, how far trusted.
+    PromptBuild,
+    /// A request came to its end.
+    RequestEnd,
+    ToolDecision,
+    ToolOutcome,
+    Approval,
+    ConfigChange,
+    TrustChange,
+    Spawn,
+    Compaction,
+    /// Records were deleted, by age, size or wish.
+    Forgotten,
+    /// The file with the newest hash was gone.
+    HeadMissing,
+}
+
+impl AuditKind {
+    pub const ALL: [Self; 11] = [
+        Self::PromptBuild,
+        Self::RequestEnd,
+        Self::ToolDecision,
+        Self::ToolOutcome,
+        Self::Approval,
+        Self::ConfigChange,
+        Self::TrustChange,
+        Self::Spawn,
+        Self::Compaction,
+        Self::Forgotten,
+        Self::HeadMissing,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::PromptBuild => "prompt-build",
+            Self::RequestEnd => "request-end",
+            Self::ToolDecision => "tool-decision",
+            Self::ToolOutcome => "tool-outcome",
+            Self::Approval => "approval",
+            Self::ConfigChange => "config-change",
+            Self::TrustChange => "trust-change",
+            Self::Spawn => "spawn",
+            Self::Compaction => "compaction",
+            Self::Forgotten => "forgotten",
+            Self::HeadMissing => "head-missing",
+        }
+    }
+
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+}
+
+/// The number of an entry, from 1.
+pub type Seq = u64;
+
+/// One entry of the chain, as it is stored and exported.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditEntry {
+    pub seq: Seq,
+    /// Milliseconds since 1970.
+    pub at: u64,
+    /// See [`AuditKind`]; a newer version may know more.
+    pub kind: String,
+    /// JSON, exactly as it was hashed.
+    pub body: String,
+    pub prev: ContentHash,
+    pub hash: ContentHash,
+}
+
+impl AuditEntry {
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or(Value::Null)
+    }
+
+    /// The hash its content ought to have.
+    fn true_hash(&self) -> ContentHash {
+        Seal::new("chela audit 1")
+            .number(self.seq)
+            .number(self.at)
+            .text(&self.kind)
+            .text(&self.body)
+            .bytes(self.prev.as_bytes())
+            .hash()
+    }
+}
+
+/// Which entries to show.
+#[derive(Debug, Clone, Default)]
+pub struct AuditFilter {
+    pub kind: Option<AuditKind>,
+    pub since: Option<Seq>,
+    /// Text the body contains, such as a session id.
+    pub about: Option<String>,
+    /// The newest so many; all when `None`.
+    pub limit: Option<usize>,
+}
+
+impl Ledger {
+    /// Adds an entry. On the disk when this returns: call it before the effect it is about.
+    pub fn append(&self, kind: AuditKind, body: &Value) -> Result<Seq, LedgerError> {
+        self.chained(Durable::Disk, |tx, chain| chain.add(tx, kind, body))
+    }
+
+    /// Entries in order.
+    pub fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditEntry>, LedgerError> {
+        let limit = filter
+            .limit
+            .and_then(|limit| i64::try_from(limit).ok())
+            .unwrap_or(-1);
+        let mut entries = self.read(|tx| {
+            let mut statement = tx.prepare_cached(
+                "SELECT seq, at, kind, body, prev, hash FROM audit \
+                 WHERE (?1 IS NULL OR kind = ?1) AND seq >= ?2 \
+                 AND (?3 IS NULL OR instr(body, ?3)) ORDER BY seq DESC LIMIT ?4",
+            )?;
+            let rows = statement.query_map(
+                params![
+                    filter.kind.map(AuditKind::as_str),
+                    filter.since.unwrap_or(0),
+                    filter.about,
+                    limit
+                ],
+                |row| entry_of(row),
+            )?;
+            rows.map(|row| row?.map_err(Trouble::Damage))
+                .collect::<Result<Vec<_>, _>>()
+        })?;
+        entries.reverse();
+        Ok(entries)
+    }
+
+    /// A transaction that may add to the chain. The head is written before anybody else can add.
+    pub(crate) fn chained<T>(
+        &self,
+        durable: Durable,
+        work: impl FnOnce(&Transaction<'_>, &mut Chain) -> Result<T, Trouble>,
+    ) -> Result<T, LedgerError> {
+        let lock = head::Lock::take(self.path()).map_err(|trouble| self.explained(trouble))?;
+        let (value, newest) = self.write(durable, |tx| {
+            let mut chain = Chain {
+                end: None,
+                head: lock.read(),
+                now: self.host.unix_millis(),
+                secrets: self.known_secrets(),
+            };
+            let value = work(tx, &mut chain)?;
+            Ok((value, chain.end))
+        })?;
+        if let Some(newest) = newest {
+            lock.write(newest, durable)
+                .map_err(|trouble| self.explained(trouble))?;
+        }
+        Ok(value)
+    }
+}
+
+/// The end of the chain while something is added to it.
+#[derive(Debug)]
+pub(crate) struct Chain {
+    /// Known once something was added.
+    end: Option<Head>,
+    head: head::Found,
+    now: u64,
+    secrets: Vec<crate::redact::Secret>,
+}
+
+impl Chain {
+    pub fn add(
+        &mut self,
+        tx: &Transaction<'_>,
+        kind: AuditKind,
+        body: &Value,
+    ) -> Result<Seq, Trouble> {
+        let end = match self.end {
+            Some(end) => end,
+            None => self.begin(tx)?,
+        };
+        self.push(tx, end, kind, body)
+    }
+
+    /// Where the next entry is bound to. The file beside the ledger has the last word: when it
+    /// knows of entries that are gone, the gap stays visible for ever.
+    fn begin(&mut self, tx: &Transaction<'_>) -> Result<Head, Trouble> {
+        let last = last(tx)?;
+        match (self.head, last) {
+            (head::Found::Head(head), Some(last)) if head.seq < last.seq => Ok(last),
+            (head::Found::Head(head), _) => Ok(head),
+            (_, None) => Ok(Head::start()),
+            (_, Some(last)) => {
+                let body = serde_json::json!({ "entries": last.seq });
+                self.push(tx, last, AuditKind::HeadMissing, &body)?;
+                Ok(self.end.unwrap_or(last))
+            }
+        }
+    }
+
+    fn push(
+        &mut self,
+        tx: &Transaction<'_>,
+        end: Head,
+        kind: AuditKind,
+        body: &Value,
+    ) -> Result<Seq, Trouble> {
+        let mut entry = AuditEntry {
+            seq: end.seq + 1,
+            at: self.now,
+            kind: kind.as_str().to_owned(),
+            body: redact_text(&body.to_string(), &self.secrets),
+            prev: end.hash,
+            hash: end.hash,
+        };
+        entry.hash = entry.true_hash();
+        tx.prepare_cached(
+            "INSERT INTO audit (seq, at, kind, body, prev, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .execute(params![
+            entry.seq,
+            entry.at,
+            entry.kind,
+            entry.body,
+            entry.prev.as_bytes(),
+            entry.hash.as_bytes()
+        ])?;
+        self.end = Some(Head {
+            seq: entry.seq,
+            hash: entry.hash,
+        });
+        Ok(entry.seq)
+    }
+}
+
+/// The newest entry there is.
+fn last(tx: &Transaction<'_>) -> Result<Option<Head>, Trouble> {
+    let found: Option<(Seq, Vec<u8>)> = tx
+        .prepare_cached("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")?
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    Ok(found.map(|(seq, hash)| Head {
+        seq,
+        // A hash that is none fits nothing, which is what is to be found out.
+        hash: hash_of(&hash).unwrap_or(Head::start().hash),
+    }))
+}
+
+/// A row as an entry; or what cannot be read of it.
+fn entry_of(row: &Row<'_>) -> rusqlite::Result<Result<AuditEntry, String>> {
+    let seq: Seq = row.get(0)?;
+    let read = || -> rusqlite::Result<Option<AuditEntry>> {
+        let hash = |at| Ok::<_, rusqlite::Error>(hash_of(&row.get::<_, Vec<u8>>(at)?));
+        let (Some(prev), Some(own)) = (hash(4)?, hash(5)?) else {
+            return Ok(None);
+        };
+        Ok(Some(AuditEntry {
+            seq,
+            at: row.get(1)?,
+            kind: row.get(2)?,
+            body: row.get(3)?,
+            prev,
+            hash: own,
+        }))
+    };
+    Ok(read()
+        .ok()
+        .flatten()
+        .ok_or_else(|| format!("audit entry {seq} cannot be read")))
+}
+
+pub(crate) fn hash_of(bytes: &[u8]) -> Option<ContentHash> {
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    ContentHash::from_hex(&hex)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,286 @@
+//! Whether everything on record is as it was written.
+
+mod chain;
+
+use std::collections::{BTreeMap, HashSet};
+
+use chela_core::ContentHash;
+use rusqlite::Transaction;
+use serde::Serialize;
+
+use super::head::{self, Found};
+use super::{AuditEntry, AuditKind, Head, Seq, entry_of};
+use crate::blob;
+use crate::record::{RecordId, outcome_seal_of_row, seal_of_row};
+use crate::store::{Ledger, LedgerError, Trouble};
+
+pub(super) use chain::ChainCheck;
+
+/// What a look at everything found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Verdict {
+    pub entries: u64,
+    pub requests: u64,
+    pub contents: u64,
+    /// The newest entry, by its number and hash: worth keeping elsewhere.
+    pub newest: Option<(Seq, ContentHash)>,
+    /// Nothing when all is sound.
+    pub damage: Vec<Damage>,
+}
+
+impl Verdict {
+    pub fn is_sound(&self) -> bool {
+        self.damage.is_empty()
+    }
+}
+
+/// One thing that is not as it was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Damage {
+    pub place: DamagedPlace,
+    pub what: What,
+    pub words: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum DamagedPlace {
+    /// An entry of the audit chain.
+    Entry(Seq),
+    /// A request on record.
+    Request(RecordId),
+    /// A stored content, by its number.
+    Content(i64),
+    /// A reservation or a settled call.
+    Call(i64),
+    /// The file with the newest hash.
+    Head,
+    /// The file as a whole.
+    File,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum What {
+    Edited,
+    Missing,
+    Reordered,
+    Truncated,
+    HeadMismatch,
+    Unreadable,
+}
+
+impl Ledger {
+    /// Reads everything and says what is not as it was written, and where.
+    pub fn verify(&self) -> Result<Verdict, LedgerError> {
+        // Before the chain, which only grows: what it knows of must be there.
+        let head = head::read(self.path());
+        self.read(|tx| {
+            let mut check = Check::default();
+            check.file(tx);
+            check.chain(tx, head)?;
+            check.contents(tx)?;
+            check.requests(tx)?;
+            check.calls(tx)?;
+            Ok(check.verdict)
+        })
+    }
+}
+
+#[derive(Default)]
+struct Check {
+    verdict: Verdict,
+    /// What the chain says of each request: its seals, the later ones counting.
+    sealed: BTreeMap<RecordId, Sealed>,
+    blobs: HashSet<i64>,
+}
+
+#[derive(Default)]
+struct Sealed {
+    begun: Option<String>,
+    ended: Option<String>,
+    forgotten: bool,
+}
+
+impl Default for Verdict {
+    fn default() -> Self {
+        Self {
+            entries: 0,
+            requests: 0,
+            contents: 0,
+            newest: None,
+            damage: Vec::new(),
+        }
+    }
+}
+
+impl Check {
+    fn found(&mut self, place: DamagedPlace, what: What, words: impl Into<String>) {
+        self.verdict.damage.push(Damage {
+            place,
+            what,
+            words: words.into(),
+        });
+    }
+
+    /// What SQLite itself can tell.
+    fn file(&mut self, tx: &Transaction<'_>) {
+        let verdict = tx.query_row("PRAGMA integrity_check(1)", [], |row| {
+            row.get::<_, String>(0)
+        });
+        match verdict {
+            Ok(verdict) if verdict == "ok" => {}
+            Ok(verdict) => self.found(DamagedPlace::File, What::Unreadable, verdict),
+            Err(error) => self.found(DamagedPlace::File, What::Unreadable, error.to_string()),
+        }
+    }
+
+    fn chain(&mut self, tx: &Transaction<'_>, head: Found) -> Result<(), Trouble> {
+        let mut chain = ChainCheck::new(head);
+        let mut statement =
+            tx.prepare("SELECT seq, at, kind, body, prev, hash FROM audit ORDER BY seq")?;
+        let mut rows = statement.query([])?;
+        loop {
+            match rows.next() {
+                Ok(Some(row)) => {
+                    let seq: Seq = match row.get(0) {
+                        Ok(seq) => seq,
+                        Err(error) => {
+                            let words = error.to_string();
+                            self.found(DamagedPlace::File, What::Unreadable, words);
+                            continue;
+                        }
+                    };
+                    match entry_of(row)? {
+                        Ok(entry) => {
+                            self.learn(&entry);
+                            chain.take(entry);
+                        }
+                        Err(words) => chain.unreadable(seq, words),
+                    }
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    self.found(DamagedPlace::File, What::Unreadable, error.to_string());
+                    break;
+                }
+            }
+        }
+        self.verdict.entries = chain.entries();
+        self.verdict.newest = chain.newest().map(|head| (head.seq, head.hash));
+        self.verdict.damage.extend(chain.finish());
+        Ok(())
+    }
+
+    /// Remembers what an entry says about requests.
+    fn learn(&mut self, entry: &AuditEntry) {
+        let body = entry.json();
+        let seal = || body["seal"].as_str().map(str::to_owned);
+        match AuditKind::named(&entry.kind) {
+            Some(AuditKind::PromptBuild) => {
+                if let Some(record) = body["record"].as_i64() {
+                    self.sealed.entry(RecordId(record)).or_default().begun = seal();
+                }
+            }
+            Some(AuditKind::RequestEnd) => {
+                if let Some(record) = body["record"].as_i64() {
+                    self.sealed.entry(RecordId(record)).or_default().ended = seal();
+                }
+            }
+            Some(AuditKind::Forgotten) => {
+                for id in crate::retain::forgotten_ids(&body) {
+                    self.sealed.entry(RecordId(id)).or_default().forgotten = true;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn contents(&mut self, tx: &Transaction<'_>) -> Result<(), Trouble> {
+        let mut statement =
+            tx.prepare("SELECT id, hash, length, tokens, data, seal FROM blobs ORDER BY id")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let id: i64 = row.get(0)?;
+            self.blobs.insert(id);
+            self.verdict.contents += 1;
+            let stored = || -> rusqlite::Result<blob::Stored> {
+                Ok(blob::Stored {
+                    id,
+                    hash: row.get(1)?,
+                    length: row.get(2)?,
+                    tokens: row.get(3)?,
+                    data: row.get(4)?,
+                    seal: row.get(5)?,
+                })
+            };
+            let wrong = match stored() {
+                Ok(stored) => blob::wrong_with(&stored),
+                Err(_) => Some("its row cannot be read"),
+            };
+            if let Some(wrong) = wrong {
+                let words = format!("content {id} is not what was stored: {wrong}");
+                self.found(DamagedPlace::Content(id), What::Edited, words);
+            }
+        }
+        Ok(())
+    }
+
+    fn requests(&mut self, tx: &Transaction<'_>) -> Result<(), Trouble> {
+        let mut statement = tx.prepare(&format!(
+            "SELECT {} FROM records LEFT JOIN sessions ON sessions.row = records.session \
+             ORDER BY records.id",
+            crate::record::SEALED_COLUMNS
+        ))?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let id = RecordId(row.get(0)?);
+            self.verdict.requests += 1;
+            let sealed = self.sealed.remove(&id).unwrap_or_default();
+            let place = DamagedPlace::Request(id);
+            let hex = |hash: ContentHash| Some(hash.to_string());
+            match seal_of_row(row) {
+                Ok(seal) if hex(seal) == sealed.begun => {}
+                Ok(_) if sealed.begun.is_none() => {
+                    self.found(
+                        place,
+                        What::Edited,
+                        format!("no audit entry knows request {id}"),
+                    );
+                }
+                _ => self.found(place, What::Edited, format!("request {id} was changed")),
+            }
+            match outcome_seal_of_row(row) {
+                Ok(seal) if seal.and_then(hex) == sealed.ended => {}
+                _ => {
+                    let words = format!("the outcome of request {id} was changed");
+                    self.found(place, What::Edited, words);
+                }
+            }
+            if let Ok(parts) = crate::record::blobs_of_row(row) {
+                for part in parts {
+                    if !self.blobs.contains(&part) {
+                        let words = format!("content {part} of request {id} is gone");
+                        self.found(DamagedPlace::Content(part), What::Missing, words);
+                    }
+                }
+            }
+        }
+        for (id, sealed) in std::mem::take(&mut self.sealed) {
+            if sealed.begun.is_some() && !sealed.forgotten {
+                let words = format!("request {id} is gone, and nothing says that it was deleted");
+                self.found(DamagedPlace::Request(id), What::Missing, words);
+            }
+        }
+        Ok(())
+    }
+
+    fn calls(&mut self, tx: &Transaction<'_>) -> Result<(), Trouble> {
+        for id in crate::spend::damaged_calls(tx)? {
+            let words = format!("the accounting of call {id} was changed");
+            self.found(DamagedPlace::Call(id), What::Edited, words);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,248 @@
+//! Where the values of a JSON text stand in it.
+//!
+//! Only places are noted, nothing is decoded: what is found can be cut out byte for byte.
+
+use std::ops::Range;
+
+/// Deeper than this nothing is noted.
+const DEEPEST: usize = 5;
+/// Deeper than this it is taken for no JSON.
+const TOO_DEEP: usize = 128;
+
+/// The values of a text in the order they begin; the first is the whole.
+#[derive(Debug)]
+pub struct Tree<'b> {
+    body: &'b [u8],
+    nodes: Vec<Node>,
+}
+
+#[derive(Debug)]
+struct Node {
+    name: Name,
+    range: Range<usize>,
+    kind: Kind,
+    /// One past the last node inside this one.
+    last: usize,
+}
+
+/// What a value is called by what holds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Name {
+    Root,
+    /// The raw text between the quotes.
+    Member(Range<usize>),
+    Element(usize),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Object,
+    Array,
+    Text,
+    /// A number, `true`, `false` or `null`.
+    Word,
+}
+
+/// One value of a [`Tree`].
+#[derive(Debug, Clone, Copy)]
+pub struct Value<'t, 'b> {
+    tree: &'t Tree<'b>,
+    at: usize,
+}
+
+impl<'b> Tree<'b> {
+    /// `None` when the text is no JSON.
+    pub fn of(body: &'b [u8]) -> Option<Self> {
+        let mut scan = Scan {
+            body,
+            at: 0,
+            nodes: Vec::new(),
+        };
+        scan.value(Name::Root, 0)?;
+        scan.blank();
+        (scan.at == body.len()).then_some(Self {
+            body,
+            nodes: scan.nodes,
+        })
+    }
+
+    pub fn root(&self) -> Value<'_, 'b> {
+        Value { tree: self, at: 0 }
+    }
+}
+
+impl<'t, 'b> Value<'t, 'b> {
+    pub fn range(&self) -> Range<usize> {
+        self.node().range.clone()
+    }
+
+    pub fn bytes(&self) -> &'b [u8] {
+        &self.tree.body[self.range()]
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.node().kind
+    }
+
+    /// The values directly inside this one.
+    pub fn children(&self) -> impl Iterator<Item = Value<'t, 'b>> + use<'t, 'b> {
+        let tree = self.tree;
+        let last = self.node().last;
+        let mut next = self.at + 1;
+        std::iter::from_fn(move || {
+            let at = (next < last).then_some(next)?;
+            next = tree.nodes.get(at)?.last;
+            Some(Value { tree, at })
+        })
+    }
+
+    /// The name of a member as it stands in the text.
+    pub fn name(&self) -> Option<&'b str> {
+        match &self.node().name {
+            Name::Member(range) => std::str::from_utf8(&self.tree.body[range.clone()]).ok(),
+            Name::Root | Name::Element(_) => None,
+        }
+    }
+
+    pub fn member(&self, name: &str) -> Option<Value<'t, 'b>> {
+        self.children().find(|child| child.name() == Some(name))
+    }
+
+    /// The decoded text of a string.
+    pub fn text(&self) -> Option<String> {
+        (self.kind() == Kind::Text)
+            .then(|| serde_json::from_slice(self.bytes()).ok())
+            .flatten()
+    }
+
+    /// Appends how this value is called inside `outer`: `tools[3]`, `messages[0].content`.
+    pub fn path_within(&self, outer: &str) -> String {
+        match &self.node().name {
+            Name::Root => outer.to_owned(),
+            Name::Element(index) => format!("{outer}[{index}]"),
+            Name::Member(_) if outer.is_empty() => self.name().unwrap_or("?").to_owned(),
+            Name::Member(_) => format!("{outer}.{}", self.name().unwrap_or("?")),
+        }
+    }
+
+    fn node(&self) -> &'t Node {
+        &self.tree.nodes[self.at]
+    }
+}
+
+/// Walks over the text once.
+struct Scan<'b> {
+    body: &'b [u8],
+    at: usize,
+    nodes: Vec<Node>,
+}
+
+impl Scan<'_> {
+    fn value(&mut self, name: Name, depth: usize) -> Option<()> {
+        if depth > TOO_DEEP {
+            return None;
+        }
+        self.blank();
+        let start = self.at;
+        let kind = match self.peek()? {
+            b'{' => Kind::Object,
+            b'[' => Kind::Array,
+            b'"' => Kind::Text,
+            _ => Kind::Word,
+        };
+        let place = (depth <= DEEPEST).then(|| {
+            self.nodes.push(Node {
+                name,
+                range: start..start,
+                kind,
+                last: 0,
+            });
+            self.nodes.len() - 1
+        });
+        match kind {
+            Kind::Object | Kind::Array => self.inside(kind, depth)?,
+            Kind::Text => drop(self.quoted()?),
+            Kind::Word => self.word()?,
+        }
+        let last = self.nodes.len();
+        if let Some(node) = place.and_then(|place| self.nodes.get_mut(place)) {
+            node.range.end = self.at;
+            node.last = last;
+        }
+        Some(())
+    }
+
+    /// The members of an object or the elements of an array.
+    fn inside(&mut self, kind: Kind, depth: usize) -> Option<()> {
+        let close = if kind == Kind::Object { b'}' } else { b']' };
+        self.at += 1;
+        self.blank();
+        if self.peek()? == close {
+            self.at += 1;
+            return Some(());
+        }
+        let mut index = 0;
+        loop {
+            let name = if kind == Kind::Object {
+                self.blank();
+                let name = self.quoted()?;
+                self.blank();
+                self.take(b':')?;
+                Name::Member(name)
+            } else {
+                Name::Element(index)
+            };
+            self.value(name, depth + 1)?;
+            index += 1;
+            self.blank();
+            match self.peek()? {
+                b',' => self.at += 1,
+                byte if byte == close => {
+                    self.at += 1;
+                    return Some(());
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// A string; where its text stands, quotes excluded.
+    fn quoted(&mut self) -> Option<Range<usize>> {
+        self.take(b'"')?;
+        let start = self.at;
+        loop {
+            let rest = self.body.get(self.at..)?;
+            self.at += rest.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
+            if self.peek()? == b'"' {
+                self.at += 1;
+                return Some(start..self.at - 1);
+            }
+            self.at += 2;
+        }
+    }
+
+    fn word(&mut self) -> Option<()> {
+        let start = self.at;
+        while self
+            .peek()
+            .is_some_and(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+        {
+            self.at += 1;
+        }
+        (self.at > start).then_some(())
+    }
+
+    fn blank(&mut self) {
+        while self.peek().is_some_and(|byte| byte.is_ascii_whitespace()) {
+            self.at += 1;
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.body.get(self.at).copied()
+    }
+
+    fn take(&mut self, byte: u8) -> Option<()> {
+        (self.peek()? == byte).then(|| self.at += 1)
+    }
+}

@@ -1,0 +1,230 @@
+//! Reading requests on record.
+
+use chela_core::ContentHash;
+use rusqlite::{OptionalExtension, Row, Transaction, params};
+use serde::de::DeserializeOwned;
+
+use super::{Record, RecordFilter, RecordId, Replayed, Summary, Usage};
+use crate::blob;
+use crate::cache::Reuse;
+use crate::manifest;
+use crate::redact::{Redaction, restore};
+use crate::store::{Ledger, LedgerError, Trouble};
+
+const COLUMNS: &str = "records.id, records.at, sessions.agent, sessions.id, sessions.key, turn, \
+     step, model, length, tokens, reused, cause, ended, input, output, cache_read, cache_write, \
+     reasoning, estimated, cost, error";
+
+impl Ledger {
+    /// Requests in the order they were made.
+    pub fn list(&self, filter: &RecordFilter) -> Result<Vec<Summary>, LedgerError> {
+        let limit = filter
+            .limit
+            .and_then(|limit| i64::try_from(limit).ok())
+            .unwrap_or(-1);
+        let mut list = self.read(|tx| {
+            let mut statement = tx.prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM records JOIN sessions ON sessions.row = records.session \
+                 WHERE (?1 IS NULL OR sessions.agent = ?1) AND (?2 IS NULL OR sessions.id = ?2) \
+                 AND (?3 IS NULL OR sessions.key = ?3) AND (?4 IS NULL OR records.at >= ?4) \
+                 AND (?5 IS NULL OR records.at <= ?5) ORDER BY records.id DESC LIMIT ?6"
+            ))?;
+            let rows = statement.query_map(
+                params![
+                    filter.agent,
+                    filter.session,
+                    filter.key,
+                    filter.since,
+                    filter.until,
+                    limit
+                ],
+                summary_of,
+            )?;
+            Ok(rows.collect::<rusqlite::Result<Vec<_>>>()?)
+        })?;
+        list.reverse();
+        Ok(list)
+    }
+
+    /// Everything about a request but its bytes.
+    pub fn show(&self, id: RecordId) -> Result<Record, LedgerError> {
+        self.read(|tx| {
+            let row = tx
+                .prepare_cached(&format!(
+                    "SELECT {COLUMNS}, url, sent, records.sections, tools, redactions, reuse, \
+                     outcome FROM records JOIN sessions ON sessions.row = records.session \
+                     WHERE records.id = ?1"
+                ))?
+                .query_row([id.0], |row| {
+                    Ok((
+                        summary_of(row)?,
+                        row.get::<_, String>(21)?,
+                        row.get::<_, [u8; 32]>(22)?,
+                        row.get::<_, i64>(23)?,
+                        row.get::<_, i64>(24)?,
+                        row.get::<_, Option<String>>(25)?,
+                        row.get::<_, String>(26)?,
+                        row.get::<_, Option<i64>>(27)?,
+                    ))
+                })
+                .optional()?;
+            let (summary, url, sent, sections, tools, redactions, reuse, outcome) =
+                row.ok_or(Trouble::NoRecord(id.0))?;
+            Ok(Record {
+                summary,
+                url,
+                sent: stored_hash(&sent)?,
+                sections: marks_of(tx, sections)?,
+                tools: marks_of(tx, tools)?,
+                redactions: redactions_of(redactions.as_deref())?,
+                reuse: serde_json::from_str(&reuse)?,
+                outcome: match outcome {
+                    Some(blob) => Some(serde_json::from_slice(&blob::get(tx, blob)?)?),
+                    None => None,
+                },
+            })
+        })
+    }
+
+    /// The bytes of a request as they are stored: names stand for secrets.
+    pub fn raw(&self, id: RecordId) -> Result<Vec<u8>, LedgerError> {
+        self.read(|tx| Ok(Bytes::of(tx, id)?.stored))
+    }
+
+    /// The request as it was sent, made again; `resolve` gives the values of secrets by name.
+    pub fn replay(
+        &self,
+        id: RecordId,
+        resolve: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Replayed, LedgerError> {
+        let found = self.read(|tx| Bytes::of(tx, id))?;
+        let (bytes, unknown_secrets) = restore(&found.stored, &found.redactions, resolve);
+        Ok(Replayed {
+            hash: ContentHash::of(&bytes),
+            sent: found.sent,
+            bytes,
+            unknown_secrets,
+        })
+    }
+
+    /// The requests of a session with what each reused.
+    pub(crate) fn session_reuse(
+        &self,
+        session: &str,
+    ) -> Result<Vec<(Summary, Reuse)>, LedgerError> {
+        self.read(|tx| {
+            let mut statement = tx.prepare_cached(&format!(
+                "SELECT {COLUMNS}, reuse FROM sessions \
+                 JOIN records ON records.session = sessions.row \
+                 WHERE sessions.id = ?1 ORDER BY records.id"
+            ))?;
+            let rows = statement.query_map([session], |row| {
+                Ok((summary_of(row)?, row.get::<_, String>(21)?))
+            })?;
+            rows.map(|row| {
+                let (summary, reuse) = row?;
+                Ok((summary, serde_json::from_str(&reuse)?))
+            })
+            .collect()
+        })
+    }
+
+    /// The session that was recorded last, under this key where one is given.
+    pub fn newest_session(&self, key: Option<&str>) -> Result<Option<String>, LedgerError> {
+        self.read(|tx| {
+            Ok(tx
+                .prepare_cached(
+                    "SELECT sessions.id FROM records \
+                     JOIN sessions ON sessions.row = records.session \
+                     WHERE ?1 IS NULL OR sessions.key = ?1 ORDER BY records.id DESC LIMIT 1",
+                )?
+                .query_row([key], |row| row.get(0))
+                .optional()?)
+        })
+    }
+}
+
+struct Bytes {
+    stored: Vec<u8>,
+    redactions: Vec<Redaction>,
+    sent: ContentHash,
+}
+
+impl Bytes {
+    fn of(tx: &Transaction<'_>, id: RecordId) -> Result<Self, Trouble> {
+        let (manifest, redactions, sent): (Vec<u8>, Option<String>, [u8; 32]) = tx
+            .prepare_cached("SELECT manifest, redactions, sent FROM records WHERE id = ?1")?
+            .query_row([id.0], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .optional()?
+            .ok_or(Trouble::NoRecord(id.0))?;
+        Ok(Self {
+            stored: body_of(tx, &manifest)?,
+            redactions: redactions_of(redactions.as_deref())?,
+            sent: stored_hash(&sent)?,
+        })
+    }
+}
+
+fn summary_of(row: &Row<'_>) -> rusqlite::Result<Summary> {
+    let input: Option<u64> = row.get(13)?;
+    let usage = match input {
+        Some(input) => Some(Usage {
+            input,
+            output: row.get(14)?,
+            cache_read: row.get(15)?,
+            cache_write: row.get(16)?,
+            reasoning: row.get(17)?,
+            estimated: row.get(18)?,
+        }),
+        None => None,
+    };
+    Ok(Summary {
+        id: RecordId(row.get(0)?),
+        at: row.get(1)?,
+        agent: row.get(2)?,
+        session: row.get(3)?,
+        session_key: row.get(4)?,
+        turn: row.get(5)?,
+        step: row.get(6)?,
+        model: row.get(7)?,
+        length: row.get(8)?,
+        tokens: row.get(9)?,
+        reused_tokens: row.get(10)?,
+        cause: row.get(11)?,
+        ended: row.get(12)?,
+        usage,
+        cost: row.get(19)?,
+        error: row.get(20)?,
+    })
+}
+
+/// The bytes a manifest stands for.
+pub(super) fn body_of(tx: &Transaction<'_>, manifest: &[u8]) -> Result<Vec<u8>, Trouble> {
+    let ids = manifest::decode(manifest)
+        .ok_or_else(|| Trouble::Damage("a list of contents cannot be read".to_owned()))?;
+    let mut body = Vec::new();
+    for id in ids {
+        body.extend(blob::get(tx, id)?);
+    }
+    Ok(body)
+}
+
+/// A list of marks kept as one content.
+pub(super) fn marks_of<T: DeserializeOwned>(
+    tx: &Transaction<'_>,
+    blob: i64,
+) -> Result<Vec<T>, Trouble> {
+    Ok(serde_json::from_slice(&blob::get(tx, blob)?)?)
+}
+
+fn redactions_of(text: Option<&str>) -> Result<Vec<Redaction>, Trouble> {
+    Ok(text
+        .map(serde_json::from_str)
+        .transpose()?
+        .unwrap_or_default())
+}
+
+fn stored_hash(bytes: &[u8]) -> Result<ContentHash, Trouble> {
+    crate::audit::hash_of(bytes)
+        .ok_or_else(|| Trouble::Damage("the hash of a request cannot be read".to_owned()))
+}

@@ -1,0 +1,203 @@
+//! How long requests stay on record.
+
+use std::collections::HashSet;
+
+use rusqlite::{Transaction, params};
+use serde_json::{Value, json};
+
+use crate::audit::{AuditKind, Chain};
+use crate::manifest;
+use crate::store::{Durable, Ledger, LedgerError, Trouble};
+
+/// How much is kept. The audit chain itself is never shortened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// Requests older than this go, in milliseconds.
+    pub age: Option<u64>,
+    /// Bytes of stored contents; the oldest requests go first.
+    pub bytes: Option<u64>,
+}
+
+/// What was deleted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    pub requests: usize,
+    pub contents: usize,
+    /// Bytes of the contents, as they were stored.
+    pub bytes: u64,
+}
+
+impl Ledger {
+    /// Deletes the requests of a session and what only they used.
+    pub fn forget_session(&self, session: &str) -> Result<Forgotten, LedgerError> {
+        self.chained(Durable::Disk, |tx, chain| {
+            let ids = ids(
+                tx,
+                "SELECT records.id FROM records JOIN sessions ON sessions.row = records.session \
+                 WHERE sessions.id = ?1 ORDER BY records.id",
+                params![session],
+            )?;
+            let forgotten = forget(tx, chain, &ids, "session deleted")?;
+            tx.execute("DELETE FROM sessions WHERE id = ?1", [session])?;
+            Ok(forgotten)
+        })
+    }
+
+    /// Deletes what is older or more than wanted.
+    pub fn retain(&self, retention: Retention) -> Result<Forgotten, LedgerError> {
+        let now = self.host.unix_millis();
+        self.chained(Durable::Disk, |tx, chain| {
+            let mut sum = Forgotten::default();
+            if let Some(age) = retention.age {
+                let old = ids(
+                    tx,
+                    "SELECT id FROM records WHERE at < ?1 ORDER BY id",
+                    params![now.saturating_sub(age)],
+                )?;
+                sum.add(forget(tx, chain, &old, "age")?);
+            }
+            if let Some(most) = retention.bytes {
+                // Whole contents are shared, so how much a request frees shows only afterwards.
+                while size(tx)? > most {
+                    let all: u64 =
+                        tx.query_row("SELECT count(*) FROM records", [], |row| row.get(0))?;
+                    let some = (all / 8).max(1);
+                    let oldest = ids(
+                        tx,
+                        "SELECT id FROM records ORDER BY id LIMIT ?1",
+                        params![some],
+                    )?;
+                    let forgotten = forget(tx, chain, &oldest, "size")?;
+                    if forgotten.requests == 0 {
+                        break;
+                    }
+                    sum.add(forgotten);
+                }
+            }
+            Ok(sum)
+        })
+    }
+
+    /// Bytes of all stored contents.
+    pub fn stored_bytes(&self) -> Result<u64, LedgerError> {
+        self.read(size)
+    }
+}
+
+impl Forgotten {
+    fn add(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.contents += other.contents;
+        self.bytes += other.bytes;
+    }
+}
+
+fn size(tx: &Transaction<'_>) -> Result<u64, Trouble> {
+    Ok(tx.query_row(
+        "SELECT coalesce(sum(length(data)), 0) FROM blobs",
+        [],
+        |row| row.get(0),
+    )?)
+}
+
+fn ids(
+    tx: &Transaction<'_>,
+    query: &str,
+    values: &[&dyn rusqlite::ToSql],
+) -> Result<Vec<i64>, Trouble> {
+    let mut statement = tx.prepare(query)?;
+    let rows = statement.query_map(values, |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Deletes requests and what no other uses, and says so in the chain.
+fn forget(
+    tx: &Transaction<'_>,
+    chain: &mut Chain,
+    ids: &[i64],
+    why: &str,
+) -> Result<Forgotten, Trouble> {
+    if ids.is_empty() {
+        return Ok(Forgotten::default());
+    }
+    let mut candidates = HashSet::new();
+    for id in ids {
+        used(tx, "WHERE id = ?1", &[id], |blob| {
+            candidates.insert(blob);
+        })?;
+        tx.prepare_cached("DELETE FROM records WHERE id = ?1")?
+            .execute([id])?;
+    }
+    used(tx, "", &[], |blob| {
+        candidates.remove(&blob);
+    })?;
+    let mut forgotten = Forgotten {
+        requests: ids.len(),
+        contents: candidates.len(),
+        bytes: 0,
+    };
+    for blob in candidates {
+        forgotten.bytes += tx
+            .prepare_cached("DELETE FROM blobs WHERE id = ?1 RETURNING length(data)")?
+            .query_row([blob], |row| row.get::<_, u64>(0))
+            .or_else(|error| match error {
+                rusqlite::Error::QueryReturnedNoRows => Ok(0),
+                error => Err(error),
+            })?;
+    }
+    tx.execute(
+        "DELETE FROM sessions WHERE row NOT IN (SELECT session FROM records)",
+        [],
+    )?;
+    let body = json!({ "why": why, "records": spans(ids) });
+    chain.add(tx, AuditKind::Forgotten, &body)?;
+    Ok(forgotten)
+}
+
+/// Every content that some requests are made of.
+fn used(
+    tx: &Transaction<'_>,
+    which: &str,
+    values: &[&dyn rusqlite::ToSql],
+    mut take: impl FnMut(i64),
+) -> Result<(), Trouble> {
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT manifest, sections, tools, outcome FROM records {which}"
+    ))?;
+    let mut rows = statement.query(values)?;
+    while let Some(row) = rows.next()? {
+        let bytes: Vec<u8> = row.get(0)?;
+        let parts = manifest::decode(&bytes).ok_or_else(|| {
+            Trouble::Damage("a list of contents cannot be read, so nothing was deleted".to_owned())
+        })?;
+        parts.into_iter().for_each(&mut take);
+        for column in 1..4 {
+            row.get::<_, Option<i64>>(column)?
+                .into_iter()
+                .for_each(&mut take);
+        }
+    }
+    Ok(())
+}
+
+/// Ids in order as first and last of each run.
+fn spans(ids: &[i64]) -> Vec<[i64; 2]> {
+    let mut spans: Vec<[i64; 2]> = Vec::new();
+    for id in ids {
+        match spans.last_mut() {
+            Some(span) if span[1] + 1 == *id => span[1] = *id,
+            _ => spans.push([*id, *id]),
+        }
+    }
+    spans
+}
+
+/// The requests an entry says are deleted.
+pub(crate) fn forgotten_ids(body: &Value) -> Vec<i64> {
+    let spans: Vec<[i64; 2]> = serde_json::from_value(body["records"].clone()).unwrap_or_default();
+    // The chain may be damaged: a span from here to eternity must not be walked.
+    spans
+        .into_iter()
+        .flat_map(|[first, last]| (first..=last).take(1 << 20))
+        .collect()
+}

@@ -1,0 +1,104 @@
+//! The tables. A version is a step in `STEPS`; files of an older version take the missing ones.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+/// The format this version writes.
+pub const VERSION: i64 = STEPS.len() as i64;
+
+/// `seal` columns hold a hash over the rest of their row, so that a row that changed
+/// by itself is noticed; records have theirs in the audit chain.
+const STEPS: [&str; 1] = ["
+    CREATE TABLE blobs (
+        id INTEGER PRIMARY KEY,
+        hash BLOB NOT NULL UNIQUE,
+        length INTEGER NOT NULL,
+        tokens INTEGER NOT NULL,
+        data BLOB NOT NULL,
+        seal INTEGER NOT NULL
+    );
+    CREATE TABLE sessions (
+        row INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        key TEXT NOT NULL,
+        agent TEXT NOT NULL,
+        sections BLOB,
+        sections_seq INTEGER
+    );
+    CREATE INDEX sessions_key ON sessions (key);
+    CREATE TABLE records (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        session INTEGER NOT NULL REFERENCES sessions (row),
+        at INTEGER NOT NULL,
+        turn TEXT NOT NULL,
+        step INTEGER NOT NULL,
+        model TEXT NOT NULL,
+        url TEXT NOT NULL,
+        length INTEGER NOT NULL,
+        sent BLOB NOT NULL,
+        stored BLOB NOT NULL,
+        manifest BLOB NOT NULL,
+        redactions TEXT,
+        sections INTEGER NOT NULL,
+        tools INTEGER NOT NULL,
+        tokens INTEGER NOT NULL,
+        reused INTEGER NOT NULL,
+        reread INTEGER NOT NULL,
+        reuse TEXT NOT NULL,
+        cause TEXT,
+        ended INTEGER,
+        outcome INTEGER,
+        input INTEGER,
+        output INTEGER,
+        cache_read INTEGER,
+        cache_write INTEGER,
+        reasoning INTEGER,
+        estimated INTEGER,
+        cost INTEGER,
+        error TEXT
+    );
+    CREATE INDEX records_session ON records (session, id);
+    CREATE INDEX records_at ON records (at);
+    CREATE TABLE audit (
+        seq INTEGER PRIMARY KEY,
+        at INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        body TEXT NOT NULL,
+        prev BLOB NOT NULL,
+        hash BLOB NOT NULL
+    );
+    CREATE TABLE calls (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        at INTEGER NOT NULL,
+        agent TEXT NOT NULL,
+        session TEXT NOT NULL,
+        turn TEXT NOT NULL,
+        job TEXT NOT NULL,
+        day TEXT NOT NULL,
+        month TEXT NOT NULL,
+        model TEXT NOT NULL,
+        tokens INTEGER NOT NULL,
+        cost INTEGER NOT NULL,
+        state INTEGER NOT NULL,
+        owner TEXT NOT NULL,
+        pid INTEGER NOT NULL,
+        expires INTEGER NOT NULL,
+        seal INTEGER NOT NULL
+    );
+    CREATE INDEX calls_turn ON calls (turn);
+    CREATE INDEX calls_session ON calls (session);
+    CREATE INDEX calls_day ON calls (day);
+    CREATE INDEX calls_month ON calls (month);
+    CREATE INDEX calls_open ON calls (state) WHERE state = 0;
+"];
+
+/// Brings a file to [`VERSION`]. Two processes may try at once: the second finds the work done.
+pub fn upgrade(connection: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let found: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let done = usize::try_from(found).unwrap_or(0);
+    for step in STEPS.iter().skip(done) {
+        transaction.execute_batch(step)?;
+    }
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.commit()
+}

@@ -1,0 +1,153 @@
+//! What is spent: reserved before a call, settled after it.
+//!
+//! A call is paid for twice by nobody: its estimate counts from the moment it is reserved until
+//! it is settled with what it really cost, or released. All of that happens in one transaction at
+//! a time, whatever process asks, so calls side by side cannot get past a limit together.
+
+mod prices;
+mod reserve;
+mod usage;
+
+use serde::{Deserialize, Serialize};
+
+pub use prices::{Prices, dollars};
+pub(crate) use reserve::damaged_calls;
+pub use usage::{UsageBy, UsageRange, UsageSum};
+
+/// Tokens and money.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Amount {
+    pub tokens: u64,
+    /// Millionths of a dollar.
+    pub micro_dollars: u64,
+}
+
+impl std::ops::Add for Amount {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens.saturating_add(other.tokens),
+            micro_dollars: self.micro_dollars.saturating_add(other.micro_dollars),
+        }
+    }
+}
+
+/// A call that is about to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReserveAsk {
+    pub agent: String,
+    pub session: String,
+    pub turn: String,
+    /// What it is for: `chat`, `heartbeat`, `cron`, `compaction`, a job's name.
+    pub job: String,
+    /// `provider/model`.
+    pub model: String,
+    /// At most what it may cost: the request and the longest answer.
+    pub estimate: Amount,
+    pub limits: Vec<Limit>,
+    /// In the owner's time zone: `2026-11-15`.
+    pub day: String,
+    /// `2026-11`.
+    pub month: String,
+    /// Milliseconds after which the call is surely over.
+    pub lasts: u64,
+}
+
+/// A bound on what may be spent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limit {
+    pub scope: LimitScope,
+    /// What it counts: calls of this agent, of this job, or all.
+    pub of: LimitOf,
+    pub tokens: Option<u64>,
+    pub micro_dollars: Option<u64>,
+    /// The key in the config that sets it, for the message.
+    pub key: String,
+}
+
+/// The time a limit is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LimitScope {
+    Turn,
+    Session,
+    Day,
+    Month,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitOf {
+    Everything,
+    /// The agent that asks.
+    Agent,
+    /// The agent and the job that ask.
+    Job,
+}
+
+/// Room for one call, taken until it is settled or released. Dropped without either it is given
+/// back when the process is dead or the time is over.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use = "settle it or release it"]
+pub struct Reservation {
+    pub(crate) id: i64,
+}
+
+/// Why a call may not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ReserveError {
+    #[error(transparent)]
+    Limit(#[from] LimitReached),
+    #[error(transparent)]
+    Ledger(#[from] crate::LedgerError),
+}
+
+/// A limit that leaves no room.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.in_words())]
+pub struct LimitReached {
+    pub scope: LimitScope,
+    /// Spent and reserved already.
+    pub used: Amount,
+    pub estimate: Amount,
+    pub tokens: Option<u64>,
+    pub micro_dollars: Option<u64>,
+    pub key: String,
+}
+
+impl LimitReached {
+    /// One sentence for the person.
+    pub fn in_words(&self) -> String {
+        let time = match self.scope {
+            LimitScope::Turn => "this turn",
+            LimitScope::Session => "this session",
+            LimitScope::Day => "today",
+            LimitScope::Month => "this month",
+        };
+        let grouped =
+            |number: u64| chela_core::grouped(usize::try_from(number).unwrap_or(usize::MAX));
+        let over = self
+            .micro_dollars
+            .filter(|limit| self.used.micro_dollars + self.estimate.micro_dollars > *limit);
+        let (used, next, limit) = match (over, self.tokens) {
+            (Some(limit), _) => (
+                dollars(self.used.micro_dollars),
+                dollars(self.estimate.micro_dollars),
+                dollars(limit),
+            ),
+            (None, limit) => (
+                grouped(self.used.tokens),
+                grouped(self.estimate.tokens),
+                format!("{} tokens", grouped(limit.unwrap_or(0))),
+            ),
+        };
+        format!(
+            "The limit for {time} leaves no room: {used} of {limit} are used and the next call may take {next}. Raise {} to go on.",
+            self.key
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,226 @@
+//! Reservations: one transaction looks at the limits and takes the room.
+
+use std::sync::OnceLock;
+
+use rusqlite::{Row, Transaction, params};
+
+use super::{
+    Amount, Limit, LimitOf, LimitReached, LimitScope, Reservation, ReserveAsk, ReserveError,
+};
+use crate::seal::Seal;
+use crate::store::{Durable, Ledger, LedgerError, Trouble};
+
+/// The states of a call.
+const OPEN: i64 = 0;
+const SETTLED: i64 = 1;
+
+impl Ledger {
+    /// Takes room for a call, or says which limit leaves none.
+    pub fn reserve(&self, ask: &ReserveAsk) -> Result<Reservation, ReserveError> {
+        let now = self.host.unix_millis();
+        let taken = self.write(Durable::Disk, |tx| {
+            give_back_lost(tx, now)?;
+            for limit in &ask.limits {
+                if let Some(reached) = reached(tx, ask, limit)? {
+                    return Ok(Err(reached));
+                }
+            }
+            Ok(Ok(insert(tx, ask, now)?))
+        })?;
+        Ok(taken.map(|id| Reservation { id })?)
+    }
+
+    /// The call is over and cost this much. Counts once: a second time changes nothing.
+    pub fn settle(&self, reservation: &Reservation, actual: Amount) -> Result<(), LedgerError> {
+        self.write(Durable::Disk, |tx| {
+            tx.prepare_cached(
+                "UPDATE calls SET tokens = ?2, cost = ?3, state = ?4 WHERE id = ?1 AND state = ?5",
+            )?
+            .execute(params![
+                reservation.id,
+                actual.tokens,
+                actual.micro_dollars,
+                SETTLED,
+                OPEN
+            ])?;
+            reseal(tx, reservation.id)
+        })
+    }
+
+    /// The call was not made, or nothing has to be paid for it.
+    pub fn release(&self, reservation: Reservation) -> Result<(), LedgerError> {
+        self.write(Durable::Disk, |tx| {
+            tx.prepare_cached("DELETE FROM calls WHERE id = ?1 AND state = ?2")?
+                .execute([reservation.id, OPEN])?;
+            Ok(())
+        })
+    }
+
+    /// What is spent and reserved at the moment under a limit.
+    pub fn used(&self, ask: &ReserveAsk, limit: &Limit) -> Result<Amount, LedgerError> {
+        let now = self.host.unix_millis();
+        self.write(Durable::Process, |tx| {
+            give_back_lost(tx, now)?;
+            used(tx, ask, limit)
+        })
+    }
+}
+
+fn reached(
+    tx: &Transaction<'_>,
+    ask: &ReserveAsk,
+    limit: &Limit,
+) -> Result<Option<LimitReached>, Trouble> {
+    let used = used(tx, ask, limit)?;
+    let after = used + ask.estimate;
+    let over = limit.tokens.is_some_and(|most| after.tokens > most)
+        || limit
+            .micro_dollars
+            .is_some_and(|most| after.micro_dollars > most);
+    Ok(over.then(|| LimitReached {
+        scope: limit.scope,
+        used,
+        estimate: ask.estimate,
+        tokens: limit.tokens,
+        micro_dollars: limit.micro_dollars,
+        key: limit.key.clone(),
+    }))
+}
+
+fn used(tx: &Transaction<'_>, ask: &ReserveAsk, limit: &Limit) -> Result<Amount, Trouble> {
+    let (column, value) = match limit.scope {
+        LimitScope::Turn => ("turn", &ask.turn),
+        LimitScope::Session => ("session", &ask.session),
+        LimitScope::Day => ("day", &ask.day),
+        LimitScope::Month => ("month", &ask.month),
+    };
+    let (agent, job) = match limit.of {
+        LimitOf::Everything => (None, None),
+        LimitOf::Agent => (Some(&ask.agent), None),
+        LimitOf::Job => (Some(&ask.agent), Some(&ask.job)),
+    };
+    Ok(tx
+        .prepare_cached(&format!(
+            "SELECT coalesce(sum(tokens), 0), coalesce(sum(cost), 0) FROM calls \
+             WHERE {column} = ?1 AND (?2 IS NULL OR agent = ?2) AND (?3 IS NULL OR job = ?3)"
+        ))?
+        .query_row(params![value, agent, job], |row| {
+            Ok(Amount {
+                tokens: row.get(0)?,
+                micro_dollars: row.get(1)?,
+            })
+        })?)
+}
+
+fn insert(tx: &Transaction<'_>, ask: &ReserveAsk, now: u64) -> Result<i64, Trouble> {
+    tx.prepare_cached(
+        "INSERT INTO calls (at, agent, session, turn, job, day, month, model, tokens, cost, \
+         state, owner, pid, expires, seal) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 0)",
+    )?
+    .execute(params![
+        now,
+        ask.agent,
+        ask.session,
+        ask.turn,
+        ask.job,
+        ask.day,
+        ask.month,
+        ask.model,
+        ask.estimate.tokens,
+        ask.estimate.micro_dollars,
+        OPEN,
+        boot(),
+        std::process::id(),
+        now.saturating_add(ask.lasts),
+    ])?;
+    let id = tx.last_insert_rowid();
+    reseal(tx, id)?;
+    Ok(id)
+}
+
+/// Gives back what processes took that are dead now. Whether their calls were made nobody knows;
+/// what is on record of them is a request without an outcome.
+fn give_back_lost(tx: &Transaction<'_>, now: u64) -> Result<(), Trouble> {
+    let mut lost = Vec::new();
+    {
+        let mut statement =
+            tx.prepare_cached("SELECT id, owner, pid, expires FROM calls WHERE state = 0")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let owner: String = row.get(1)?;
+            let pid: i64 = row.get(2)?;
+            let expires: u64 = row.get(3)?;
+            if expires <= now || owner != boot() || !lives(pid) {
+                lost.push(row.get::<_, i64>(0)?);
+            }
+        }
+    }
+    for id in lost {
+        tx.prepare_cached("DELETE FROM calls WHERE id = ?1")?
+            .execute([id])?;
+    }
+    Ok(())
+}
+
+/// What tells this run of the machine from the one before; process numbers begin anew with it.
+fn boot() -> &'static str {
+    static BOOT: OnceLock<String> = OnceLock::new();
+    BOOT.get_or_init(|| {
+        std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
+            .map(|id| id.trim().to_owned())
+            .unwrap_or_default()
+    })
+}
+
+fn lives(pid: i64) -> bool {
+    let Some(pid) = i32::try_from(pid)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw)
+    else {
+        return false;
+    };
+    // Not being allowed to signal it means that it is there.
+    !matches!(
+        rustix::process::test_kill_process(pid),
+        Err(rustix::io::Errno::SRCH)
+    )
+}
+
+const SEALED: &str = "id, at, agent, session, turn, job, day, month, model, tokens, cost, state";
+
+fn reseal(tx: &Transaction<'_>, id: i64) -> Result<(), Trouble> {
+    use rusqlite::OptionalExtension;
+    let seal = tx
+        .prepare_cached(&format!("SELECT {SEALED} FROM calls WHERE id = ?1"))?
+        .query_row([id], seal_of)
+        .optional()?;
+    tx.prepare_cached("UPDATE calls SET seal = ?2 WHERE id = ?1")?
+        .execute(params![id, seal])?;
+    Ok(())
+}
+
+fn seal_of(row: &Row<'_>) -> rusqlite::Result<i64> {
+    let mut seal = Seal::new("call");
+    for column in 0..12 {
+        seal = match column {
+            2..=8 => seal.text(&row.get::<_, String>(column)?),
+            _ => seal.bytes(&row.get::<_, i64>(column)?.to_be_bytes()),
+        };
+    }
+    Ok(seal.short())
+}
+
+/// Calls whose row is not as it was written.
+pub(crate) fn damaged_calls(tx: &Transaction<'_>) -> Result<Vec<i64>, Trouble> {
+    let mut statement = tx.prepare(&format!("SELECT {SEALED}, seal FROM calls"))?;
+    let mut rows = statement.query([])?;
+    let mut damaged = Vec::new();
+    while let Some(row) = rows.next()? {
+        let sound = seal_of(row).is_ok_and(|seal| row.get(12).is_ok_and(|own: i64| own == seal));
+        if !sound {
+            damaged.push(row.get(0)?);
+        }
+    }
+    Ok(damaged)
+}

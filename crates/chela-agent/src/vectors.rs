@@ -15,7 +15,11 @@ pub fn vectors_of(host: &Host, loaded: &Loaded, view: &AgentView) -> Chosen {
     let env = loaded.env();
     let keys = Keys::of(view, |name| env.get(name).map(|value| value.to_string()));
     let transport: Arc<dyn Transport> = Arc::new(EmbedHttp::new(Http::new(host, loaded)));
-    choose(&Wanted::of(view), &keys, Some(&transport))
+    let mut wanted = Wanted::of(view);
+    wanted.model_file = wanted
+        .model_file
+        .map(|file| host.expand(&file.to_string_lossy()));
+    choose(&wanted, &keys, Some(&transport))
 }
 
 /// A batch of texts takes a slow machine a while.

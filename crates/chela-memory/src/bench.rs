@@ -22,6 +22,7 @@ use crate::search::{Budget, SearchRequest, Searcher, Weights, excerpts};
 use crate::settings::{MemorySettings, QueryMode};
 use crate::source::Places;
 use crate::store::{Store, StoreError};
+use crate::vectors::{self, Filled, Spend};
 
 pub use figures::Figures;
 use sets::{Question, Set, Texts};
@@ -34,6 +35,8 @@ const RANKED: usize = 200;
 
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
+    #[error(transparent)]
+    Provider(crate::embed::EmbedError),
     #[error("{} holds no set: expected queries.jsonl beside docs.jsonl or beside folders of notes", path.display())]
     NoSet { path: PathBuf },
     #[error("{} cannot be read", path.display())]
@@ -207,6 +210,7 @@ impl Index {
                 covers = sets::write(&mut store, list, request)?;
             }
         }
+        make_vectors(&mut store, request)?;
         let chunks = crate::index::indexed_files(&store)?.values().sum();
         Ok(Self {
             store,
@@ -266,6 +270,31 @@ impl Index {
         };
         let within = BUDGETS.map(|budget| list(Budget::Chars(budget)).concat());
         Ok(Shown { results, within })
+    }
+}
+
+/// Vectors of a slow provider are all made before anything is asked.
+fn make_vectors(store: &mut Store, request: &BenchRequest<'_>) -> Result<(), BenchError> {
+    let Some(embedder) = request.embedder else {
+        return Ok(());
+    };
+    let host = Host::fixed("/");
+    let places = Places {
+        workspace: "/".into(),
+        sessions: None,
+    };
+    let sync = SyncRequest {
+        host: &host,
+        places: &places,
+        settings: request.settings,
+        embedder: Some(embedder),
+        transcripts: None,
+        depth: Depth::Quick,
+    };
+    let mut on = |_, _| ControlFlow::Continue(());
+    match vectors::fill(store, embedder, &sync, Spend::All, &mut on)? {
+        Filled::Failed { problem } => Err(BenchError::Provider(problem)),
+        _ => Ok(()),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Text to vectors: the seam every provider fits, and the one that is built in.
 
+#[cfg(feature = "minilm")]
+pub mod minilm;
 pub mod provider;
 pub mod remote;
 pub mod table;

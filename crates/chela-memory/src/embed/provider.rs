@@ -20,6 +20,8 @@ pub struct Wanted {
     pub dimensions: Option<usize>,
     pub query_type: Option<String>,
     pub document_type: Option<String>,
+    /// The weights of a local model that is better than the table, in ONNX form.
+    pub model_file: Option<std::path::PathBuf>,
 }
 
 /// The keys at hand.
@@ -136,7 +138,7 @@ pub fn choose(wanted: &Wanted, keys: &Keys, transport: Option<&Arc<dyn Transport
     };
     match name {
         "none" => return Chosen::default(),
-        "local" => return local(),
+        "local" => return local(wanted),
         _ => {}
     }
     let first = remote(name, wanted, keys, KeyOwner::First, transport);
@@ -196,10 +198,34 @@ fn automatic<'a>(wanted: &'a Wanted, keys: &Keys) -> &'a str {
         .map_or("local", |service| service.name)
 }
 
-fn local() -> Chosen {
-    Chosen {
-        embedder: Some(Arc::new(LocalTable)),
-        problem: None,
+/// The table, or the model it was made from with the table answering meanwhile.
+fn local(wanted: &Wanted) -> Chosen {
+    let table = Arc::new(LocalTable);
+    let Some(file) = &wanted.model_file else {
+        return Chosen {
+            embedder: Some(table),
+            problem: None,
+        };
+    };
+    #[cfg(feature = "minilm")]
+    {
+        Chosen {
+            embedder: Some(Arc::new(StandIn {
+                first: Arc::new(super::minilm::MiniLm::new(file)),
+                then: table,
+            })),
+            problem: None,
+        }
+    }
+    #[cfg(not(feature = "minilm"))]
+    {
+        Chosen {
+            embedder: Some(table),
+            problem: Some(format!(
+                "{} needs a program built with the feature `minilm`; the built-in table is used",
+                file.display()
+            )),
+        }
     }
 }
 

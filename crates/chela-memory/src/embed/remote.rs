@@ -108,6 +108,9 @@ impl std::fmt::Debug for RemoteEmbedder {
     }
 }
 
+/// What came of one batch.
+type Answer = Result<Vec<Vec<f32>>, EmbedError>;
+
 /// Tries for one batch.
 const TRIES: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -341,7 +344,7 @@ impl Embedder for RemoteEmbedder {
             return Ok(made);
         }
         let next = AtomicUsize::new(0);
-        let results: Vec<Mutex<Option<Result<Vec<Vec<f32>>, EmbedError>>>> =
+        let results: Vec<Mutex<Option<Answer>>> =
             batches.iter().map(|_| Mutex::new(None)).collect();
         let failed = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {

@@ -89,6 +89,7 @@ impl Wanted {
             dimensions: search.output_dimensionality.map(|n| n as usize),
             query_type: either(&search.query_input_type),
             document_type: either(&search.document_input_type),
+            model_file: onnx_file(search).map(PathBuf::from),
         }
     }
 }
@@ -118,6 +119,12 @@ impl Keys {
         }
         keys
     }
+}
+
+/// Names of models elsewhere are no files here.
+fn onnx_file(search: &model::MemorySearch) -> Option<&str> {
+    let path = search.local.model_path.as_deref()?;
+    (path.ends_with(".onnx") && !path.contains("://") && !path.starts_with("hf:")).then_some(path)
 }
 
 /// Written like the name of a variable, as keys never are.
@@ -184,9 +191,14 @@ pub fn keys_without_effect(agent: &AgentView) -> Vec<String> {
         "its paths are read as extraPaths",
     );
     tell(
-        search.local.model_path.is_some() || search.local.model_cache_dir.is_some(),
+        search.local.model_path.is_some() && onnx_file(search).is_none(),
         "local.modelPath",
-        "the local model is inside the binary",
+        "the local model is inside the binary, unless the path is of a .onnx file",
+    );
+    tell(
+        search.local.model_cache_dir.is_some(),
+        "local.modelCacheDir",
+        "no model is fetched",
     );
     tell(
         !cuts_compat(search) && search.chunking.overlap.is_some(),

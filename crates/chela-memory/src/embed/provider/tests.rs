@@ -143,3 +143,19 @@ fn without_a_way_out_only_the_table_answers() {
         said(&chosen)
     );
 }
+
+#[test]
+fn a_local_model_is_used_where_it_can_be_run() {
+    let wanted = Wanted {
+        model_file: Some("/m/all-minilm-l6-v2.onnx".into()),
+        ..named("local")
+    };
+    let told = said(&pick(&wanted, &Keys::default()));
+    match cfg!(feature = "minilm") {
+        true => assert!(
+            told.starts_with("local/all-minilm-l6-v2 / local/table-"),
+            "{told}"
+        ),
+        false => assert!(told.contains("built with the feature `minilm`"), "{told}"),
+    }
+}

@@ -22,6 +22,8 @@ mod seal;
 mod shape;
 mod spend;
 mod store;
+#[cfg(test)]
+mod testing;
 
 pub use audit::{
     AuditEntry, AuditFilter, AuditKind, Damage, DamagedPlace, ExportError, Seq, Verdict, What,

@@ -92,6 +92,7 @@ pub enum LimitOf {
 #[must_use = "settle it or release it"]
 pub struct Reservation {
     pub(crate) id: i64,
+    pub(crate) ask: ReserveAsk,
 }
 
 /// Why a call may not be made.

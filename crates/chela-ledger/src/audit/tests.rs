@@ -1,1 +1,421 @@
-//! Tests
+use std::io::{BufRead, Write};
+use std::process::{Command, Stdio};
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::verify::{DamagedPlace, What};
+use super::{AuditFilter, AuditKind, verify_export};
+use crate::testing::{Desk, Said, chat};
+use crate::{Ledger, Outcome, Verdict};
+
+/// A ledger with a bit of everything in it.
+fn written() -> Desk {
+    let desk = Desk::new();
+    for turn in 0..3 {
+        let prompt = "prompt ".repeat(100);
+        let text = format!("message {turn}");
+        let (id, _) = desk.record(&Said::new("s1", &chat(&prompt, &[&text], &["read"])));
+        desk.ledger
+            .append(
+                AuditKind::ToolDecision,
+                &json!({ "tool": "read", "turn": turn }),
+            )
+            .unwrap();
+        let outcome = Outcome {
+            response: json!({ "text": format!("answer {turn}") }),
+            ..Outcome::default()
+        };
+        desk.ledger.finish(id, &outcome).unwrap();
+    }
+    desk
+}
+
+fn places(verdict: &Verdict) -> Vec<(DamagedPlace, What)> {
+    verdict
+        .damage
+        .iter()
+        .map(|damage| (damage.place, damage.what))
+        .collect()
+}
+
+#[test]
+fn what_was_written_is_sound_and_exports() {
+    let desk = written();
+    let verdict = desk.ledger.verify().unwrap();
+    assert!(verdict.is_sound(), "{:?}", verdict.damage);
+    assert_eq!((verdict.entries, verdict.requests), (9, 3));
+    let mut lines = Vec::new();
+    assert_eq!(desk.ledger.export_audit(&mut lines).unwrap(), 9);
+    assert!(verify_export(&mut &lines[..]).unwrap().is_empty());
+    let text = String::from_utf8(lines).unwrap();
+    let edited = text.replace("\\\"turn\\\":1", "\\\"turn\\\":7");
+    assert_ne!(edited, text);
+    let damage = verify_export(&mut edited.as_bytes()).unwrap();
+    assert_eq!(damage[0].place, DamagedPlace::Entry(5));
+    let cut: String = text
+        .lines()
+        .enumerate()
+        .filter(|(at, _)| *at != 8)
+        .map(|(_, line)| format!("{line}\n"))
+        .collect();
+    let damage = verify_export(&mut cut.as_bytes()).unwrap();
+    assert_eq!(
+        (damage[0].place, damage[0].what),
+        (DamagedPlace::Entry(9), What::Truncated)
+    );
+}
+
+#[test]
+fn prompt_builds_list_their_sections_once() {
+    let desk = Desk::new();
+    let mut said = Said::new("s1", &chat("you", &["hi"], &[]));
+    said.sections = vec![crate::testing::section(
+        "identity",
+        chela_core::Origin::BuiltIn,
+        "you",
+    )];
+    desk.record(&said);
+    desk.record(&said);
+    let builds = desk.ledger.audit(&AuditFilter::default()).unwrap();
+    let listed = &builds[0].json()["sections"][0];
+    assert_eq!(listed["section"], "identity");
+    assert_eq!(listed["trust"], "operator");
+    assert_eq!(listed["bytes"], 3);
+    assert_eq!(builds[1].json()["sections"], json!({ "asIn": 1 }));
+}
+
+#[test]
+fn entries_are_found_by_kind_and_content() {
+    let desk = written();
+    let decisions = desk
+        .ledger
+        .audit(&AuditFilter {
+            kind: Some(AuditKind::ToolDecision),
+            limit: Some(2),
+            ..AuditFilter::default()
+        })
+        .unwrap();
+    assert_eq!(
+        decisions.iter().map(|entry| entry.seq).collect::<Vec<_>>(),
+        [5, 8]
+    );
+    let about = AuditFilter {
+        about: Some("\"turn\":0".into()),
+        ..AuditFilter::default()
+    };
+    assert_eq!(desk.ledger.audit(&about).unwrap()[0].seq, 2);
+}
+
+#[test]
+fn every_edit_of_an_entry_is_located() {
+    let edits = [
+        "at = at + 1",
+        "kind = 'approval'",
+        "body = replace(body, '0', '1') || ' '",
+        "prev = randomblob(32)",
+        "hash = randomblob(32)",
+        "hash = x'00'",
+        "body = 7",
+    ];
+    for edit in edits {
+        for seq in [1, 4, 9] {
+            let desk = written();
+            desk.sql()
+                .execute(&format!("UPDATE audit SET {edit} WHERE seq = {seq}"), [])
+                .unwrap();
+            let verdict = desk.ledger.verify().unwrap();
+            let first = verdict
+                .damage
+                .first()
+                .unwrap_or_else(|| panic!("{edit} of {seq}"));
+            assert_eq!(
+                first.place,
+                DamagedPlace::Entry(seq),
+                "{edit} of {seq}: {:?}",
+                verdict.damage
+            );
+        }
+    }
+}
+
+#[test]
+fn an_edit_with_a_new_hash_is_located_by_its_neighbour() {
+    for seq in [1_u64, 5, 9] {
+        let desk = written();
+        let mut entry =
+            desk.ledger.audit(&AuditFilter::default()).unwrap()[seq as usize - 1].clone();
+        entry.body = "{}".to_owned();
+        entry.hash = entry.true_hash();
+        desk.sql()
+            .execute(
+                "UPDATE audit SET body = ?2, hash = ?3 WHERE seq = ?1",
+                rusqlite::params![seq, entry.body, entry.hash.as_bytes()],
+            )
+            .unwrap();
+        let verdict = desk.ledger.verify().unwrap();
+        assert_eq!(
+            verdict.damage[0].place,
+            DamagedPlace::Entry(seq),
+            "{:?}",
+            verdict.damage
+        );
+    }
+}
+
+#[test]
+fn removal_swapping_and_truncation_are_told_apart() {
+    let removed = written();
+    removed
+        .sql()
+        .execute("DELETE FROM audit WHERE seq IN (2, 5)", [])
+        .unwrap();
+    assert_eq!(
+        places(&removed.ledger.verify().unwrap()),
+        [
+            (DamagedPlace::Entry(2), What::Missing),
+            (DamagedPlace::Entry(5), What::Missing)
+        ]
+    );
+    let swapped = written();
+    swapped
+        .sql()
+        .execute_batch(
+            "UPDATE audit SET seq = 100 WHERE seq = 5; UPDATE audit SET seq = 5 WHERE seq = 8; \
+             UPDATE audit SET seq = 8 WHERE seq = 100;",
+        )
+        .unwrap();
+    assert_eq!(
+        places(&swapped.ledger.verify().unwrap()),
+        [
+            (DamagedPlace::Entry(5), What::Reordered),
+            (DamagedPlace::Entry(8), What::Reordered)
+        ]
+    );
+    let cut = written();
+    cut.sql()
+        .execute("DELETE FROM audit WHERE seq > 7", [])
+        .unwrap();
+    let found = places(&cut.ledger.verify().unwrap());
+    assert!(
+        found.contains(&(DamagedPlace::Entry(8), What::Truncated)),
+        "{found:?}"
+    );
+    // What is added later does not cover it up.
+    cut.ledger.append(AuditKind::Spawn, &json!({})).unwrap();
+    let found = places(&cut.ledger.verify().unwrap());
+    assert!(
+        found.contains(&(DamagedPlace::Entry(8), What::Missing)),
+        "{found:?}"
+    );
+    let emptied = written();
+    emptied.sql().execute("DELETE FROM audit", []).unwrap();
+    let found = places(&emptied.ledger.verify().unwrap());
+    assert!(
+        found.contains(&(DamagedPlace::Entry(1), What::Truncated)),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn the_head_has_its_say() {
+    let gone = written();
+    let head = gone.ledger.path().with_extension("head");
+    std::fs::remove_file(&head).unwrap();
+    assert_eq!(
+        places(&gone.ledger.verify().unwrap()),
+        [(DamagedPlace::Head, What::Missing)]
+    );
+    gone.ledger.append(AuditKind::Spawn, &json!({})).unwrap();
+    assert!(gone.ledger.verify().unwrap().is_sound());
+    let note = gone.ledger.audit(&AuditFilter {
+        kind: Some(AuditKind::HeadMissing),
+        ..AuditFilter::default()
+    });
+    assert_eq!(note.unwrap().len(), 1, "that it was gone stays on record");
+
+    let behind = written();
+    let head = behind.ledger.path().with_extension("head");
+    let old = std::fs::read(&head).unwrap();
+    behind.ledger.append(AuditKind::Spawn, &json!({})).unwrap();
+    std::fs::write(&head, &old).unwrap();
+    assert!(
+        behind.ledger.verify().unwrap().is_sound(),
+        "killed before the head was written"
+    );
+    behind.ledger.append(AuditKind::Spawn, &json!({})).unwrap();
+    assert!(behind.ledger.verify().unwrap().is_sound());
+    for wrong in ["", "9 00", "garbage"] {
+        std::fs::write(&head, wrong).unwrap();
+        assert_eq!(
+            places(&behind.ledger.verify().unwrap()),
+            [(DamagedPlace::Head, What::HeadMismatch)]
+        );
+    }
+}
+
+#[test]
+fn requests_and_contents_are_watched_too() {
+    let edits = [
+        (
+            "UPDATE records SET model = 'other' WHERE id = 2",
+            DamagedPlace::Request(crate::RecordId(2)),
+        ),
+        (
+            "UPDATE records SET cost = 1 WHERE id = 2",
+            DamagedPlace::Request(crate::RecordId(2)),
+        ),
+        (
+            "UPDATE records SET manifest = x'02' WHERE id = 3",
+            DamagedPlace::Request(crate::RecordId(3)),
+        ),
+        (
+            "UPDATE sessions SET key = 'agent:other:main'",
+            DamagedPlace::Request(crate::RecordId(1)),
+        ),
+        (
+            "DELETE FROM records WHERE id = 2",
+            DamagedPlace::Request(crate::RecordId(2)),
+        ),
+        (
+            "UPDATE blobs SET data = x'00ff' WHERE id = 3",
+            DamagedPlace::Content(3),
+        ),
+        (
+            "UPDATE blobs SET tokens = tokens + 1 WHERE id = 3",
+            DamagedPlace::Content(3),
+        ),
+        ("DELETE FROM blobs WHERE id = 3", DamagedPlace::Content(3)),
+    ];
+    for (edit, place) in edits {
+        let desk = written();
+        desk.sql().execute(edit, []).unwrap();
+        let found = places(&desk.ledger.verify().unwrap());
+        assert_eq!(
+            found.first().map(|(place, _)| *place),
+            Some(place),
+            "{edit}: {found:?}"
+        );
+    }
+}
+
+/// Everything that can be read of a ledger, or why not.
+fn dump(path: &std::path::Path) -> Result<Vec<String>, rusqlite::Error> {
+    let file = rusqlite::Connection::open(path)?;
+    let mut lines = Vec::new();
+    for table in ["blobs", "records", "audit", "calls"] {
+        let mut statement = file.prepare(&format!("SELECT * FROM {table} ORDER BY 1"))?;
+        let columns = statement.column_count();
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let mut line = table.to_owned();
+            for column in 0..columns {
+                line.push_str(&format!(" {:?}", row.get_ref(column)?));
+            }
+            lines.push(line);
+        }
+    }
+    Ok(lines)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// A flipped bit is found, or it lies where nothing is kept.
+    #[test]
+    fn no_bit_can_be_flipped_unseen(at in any::<prop::sample::Index>(), bit in 0..8_u8) {
+        thread_local! {
+            static WHOLE: (Vec<u8>, Vec<u8>, Vec<String>) = {
+                let desk = written();
+                desk.sql().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+                let path = desk.ledger.path();
+                let head = std::fs::read(path.with_extension("head")).unwrap();
+                (std::fs::read(path).unwrap(), head, dump(path).unwrap())
+            };
+        }
+        let home = tempfile::tempdir().unwrap();
+        let host = chela_core::Host::fixed(home.path());
+        let path = crate::ledger_file(&host);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let before = WHOLE.with(|(bytes, head, rows)| {
+            let mut bytes = bytes.clone();
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+            std::fs::write(&path, bytes).unwrap();
+            std::fs::write(path.with_extension("head"), head).unwrap();
+            rows.clone()
+        });
+        let verdict = Ledger::open(&host).and_then(|ledger| ledger.verify());
+        let seen = !verdict.is_ok_and(|verdict| verdict.is_sound());
+        prop_assert!(seen || dump(&path).ok() == Some(before));
+    }
+}
+
+/// Tells the test binary that it is the one to be killed, and where.
+const CHILD: &str = "CHELA_TEST_ACTOR";
+
+#[test]
+fn the_one_that_is_killed() {
+    let Some(home) = std::env::var_os(CHILD) else {
+        return;
+    };
+    let home = std::path::PathBuf::from(home);
+    let ledger = Ledger::open(&chela_core::Host::fixed(&home)).unwrap();
+    let mut effects = std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(home.join("effects"))
+        .unwrap();
+    loop {
+        let seq = ledger.append(AuditKind::ToolDecision, &json!({})).unwrap();
+        writeln!(effects, "{seq}").unwrap();
+        println!("did {seq}");
+        let said = Said::new("s1", &chat("you", &[&format!("text {seq}")], &[]));
+        let (id, _) = ledger.begin(&said.record()).unwrap();
+        ledger.finish(id, &Outcome::default()).unwrap();
+    }
+}
+
+#[test]
+fn no_effect_is_without_its_entry() {
+    let desk = Desk::new();
+    for round in 1..=6 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "audit::tests::the_one_that_is_killed",
+                "--nocapture",
+            ])
+            .env(CHILD, desk.home.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+        let acts = lines
+            .map_while(Result::ok)
+            .filter(|line| line.contains("did "))
+            .take(round * 3)
+            .count();
+        assert_eq!(acts, round * 3);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let verdict = desk.again().verify().unwrap();
+        assert!(verdict.is_sound(), "{:?}", verdict.damage);
+    }
+    let decided: Vec<u64> = desk
+        .ledger
+        .audit(&AuditFilter {
+            kind: Some(AuditKind::ToolDecision),
+            ..AuditFilter::default()
+        })
+        .unwrap()
+        .iter()
+        .map(|entry| entry.seq)
+        .collect();
+    let effects = std::fs::read_to_string(desk.home.path().join("effects")).unwrap();
+    for effect in effects.lines() {
+        let seq: u64 = effect.parse().unwrap();
+        assert!(decided.contains(&seq), "{seq}");
+    }
+}

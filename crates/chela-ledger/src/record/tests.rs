@@ -1,1 +1,335 @@
-//! Tests
+use std::collections::BTreeSet;
+
+use chela_core::Origin;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::testing::{Desk, Said, chat, section};
+use crate::{Change, LedgerError, Outcome, RecordFilter, RecordId, Retention, Secret, Usage};
+
+fn nobody(_: &str) -> Option<String> {
+    None
+}
+
+fn long(word: &str) -> String {
+    format!("{word} ").repeat(200)
+}
+
+#[test]
+fn a_conversation_is_stored_once_and_comes_back_as_it_was_sent() {
+    let desk = Desk::new();
+    let prompt = long("rule");
+    let mut messages: Vec<String> = Vec::new();
+    let mut sent = Vec::new();
+    let mut contents = Vec::new();
+    for turn in 0..10 {
+        messages.push(format!("message {turn}"));
+        let texts: Vec<&str> = messages.iter().map(String::as_str).collect();
+        let said = Said::new("s1", &chat(&prompt, &texts, &["read", "write"]));
+        sent.push((desk.record(&said).0, said.body));
+        let count: i64 = desk
+            .sql()
+            .query_row("SELECT count(*) FROM blobs", [], |row| row.get(0))
+            .unwrap();
+        contents.push(count);
+    }
+    for (id, body) in sent {
+        let replayed = desk.ledger.replay(id, &nobody).unwrap();
+        assert!(replayed.matches());
+        assert_eq!(replayed.bytes, body);
+        assert_eq!(desk.ledger.raw(id).unwrap(), body);
+    }
+    // From the third turn on, a turn is its own message and nothing else.
+    assert!(
+        contents
+            .windows(2)
+            .skip(2)
+            .all(|pair| pair[1] - pair[0] == 1),
+        "{contents:?}"
+    );
+    assert!(desk.ledger.verify().unwrap().is_sound());
+}
+
+#[test]
+fn secrets_do_not_reach_the_disk() {
+    let desk = Desk::new();
+    let value = "sk-very-secret\"quoted";
+    desk.ledger.keep_secret(vec![Secret {
+        name: "OPENAI_API_KEY".into(),
+        value: value.into(),
+    }]);
+    let said = Said::new(
+        "s1",
+        &chat("you", &[&format!("my key is {value}, keep it")], &[]),
+    );
+    let (id, _) = desk.record(&said);
+    let outcome = Outcome {
+        response: json!({ "text": format!("I know {value}") }),
+        error: Some(format!("refused {value}")),
+        ..Outcome::default()
+    };
+    desk.ledger.finish(id, &outcome).unwrap();
+    desk.ledger
+        .append(
+            crate::AuditKind::ToolDecision,
+            &json!({ "argument": value }),
+        )
+        .unwrap();
+    let folder = desk.ledger.path().parent().unwrap();
+    for file in std::fs::read_dir(folder).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains("sk-very-secret"));
+    }
+    let record = desk.ledger.show(id).unwrap();
+    assert_eq!(record.redactions[0].name, "OPENAI_API_KEY");
+    assert!(record.redactions[0].escaped);
+    assert_eq!(
+        record.outcome.unwrap().error.unwrap(),
+        "refused [secret OPENAI_API_KEY]"
+    );
+    let blind = desk.ledger.replay(id, &nobody).unwrap();
+    assert!(!blind.matches());
+    assert_eq!(blind.unknown_secrets, ["OPENAI_API_KEY"]);
+    let knowing = |name: &str| (name == "OPENAI_API_KEY").then(|| value.to_owned());
+    let replayed = desk.ledger.replay(id, &knowing).unwrap();
+    assert!(replayed.matches());
+    assert_eq!(replayed.bytes, said.body);
+    assert!(desk.ledger.verify().unwrap().is_sound());
+}
+
+#[test]
+fn an_outcome_may_be_completed() {
+    let desk = Desk::new();
+    let (id, _) = desk.record(&Said::new("s1", &chat("you", &["hi"], &[])));
+    assert!(desk.ledger.show(id).unwrap().outcome.is_none());
+    let usage = Usage {
+        input: 10,
+        output: 2,
+        ..Usage::default()
+    };
+    let mut outcome = Outcome {
+        response: json!("hello"),
+        usage: Some(usage),
+        cost: Some(42),
+        ..Outcome::default()
+    };
+    desk.ledger.finish(id, &outcome).unwrap();
+    outcome.tool_calls.push(crate::CallMark {
+        id: "c1".into(),
+        tool: "read".into(),
+        decision: "allowed".into(),
+        outcome: "done".into(),
+    });
+    desk.ledger.finish(id, &outcome).unwrap();
+    let record = desk.ledger.show(id).unwrap();
+    assert_eq!(record.outcome, Some(outcome.clone()));
+    assert_eq!(record.summary.usage, Some(usage));
+    assert_eq!(record.summary.cost, Some(42));
+    assert!(desk.ledger.verify().unwrap().is_sound());
+    let error = desk.ledger.finish(RecordId(99), &outcome).unwrap_err();
+    assert!(matches!(error, LedgerError::NoRecord(99)));
+    assert!(matches!(
+        desk.ledger.show(RecordId(99)),
+        Err(LedgerError::NoRecord(99))
+    ));
+}
+
+#[test]
+fn requests_are_listed_by_what_they_belong_to() {
+    let desk = Desk::new();
+    for session in ["s1", "s2", "s1"] {
+        desk.record(&Said::new(session, &chat("you", &["hi"], &[])));
+        desk.pass(1000);
+    }
+    let ids = |filter: RecordFilter| -> Vec<i64> {
+        let list = desk.ledger.list(&filter).unwrap();
+        list.iter().map(|summary| summary.id.0).collect()
+    };
+    assert_eq!(ids(RecordFilter::default()), [1, 2, 3]);
+    let of_s1 = RecordFilter {
+        session: Some("s1".into()),
+        ..RecordFilter::default()
+    };
+    assert_eq!(ids(of_s1), [1, 3]);
+    let newest = RecordFilter {
+        limit: Some(2),
+        ..RecordFilter::default()
+    };
+    assert_eq!(ids(newest), [2, 3]);
+    let later = RecordFilter {
+        since: Some(1_700_000_001_000),
+        until: Some(1_700_000_001_999),
+        ..RecordFilter::default()
+    };
+    assert_eq!(ids(later), [2]);
+    assert_eq!(desk.ledger.newest_session(None).unwrap().unwrap(), "s1");
+}
+
+#[test]
+fn differences_are_named_part_by_part() {
+    let desk = Desk::new();
+    let mut one = Said::new(
+        "s1",
+        &chat("you are one", &["hi", "hello", "how?"], &["read", "exec"]),
+    );
+    one.sections = vec![section("project", Origin::file("SOUL.md", "a"), "a")];
+    let mut other = Said::new(
+        "s1",
+        &chat(
+            "you are two",
+            &["hi", "HELLO", "how?", "so"],
+            &["read", "grep"],
+        ),
+    );
+    other.sections = vec![section("project", Origin::file("SOUL.md", "b"), "b")];
+    let (one, other) = (desk.record(&one).0, desk.record(&other).0);
+    let found: Vec<String> = desk
+        .ledger
+        .diff(one, other)
+        .unwrap()
+        .into_iter()
+        .map(|found| {
+            let word = match found.change {
+                Change::Added => "+",
+                Change::Changed => "~",
+                Change::Removed => "-",
+            };
+            format!("{word} {}", found.place)
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            "+ tool grep",
+            "- tool exec",
+            "~ section project (SOUL.md)",
+            "~ message 2 (assistant)",
+            "+ message 4 (assistant)",
+        ]
+    );
+    assert!(desk.ledger.diff(one, one).unwrap().is_empty());
+}
+
+#[test]
+fn forgetting_takes_what_nobody_else_uses() {
+    let desk = Desk::new();
+    let shared = long("shared");
+    let first = desk
+        .record(&Said::new("s1", &chat(&shared, &[&long("mine")], &[])))
+        .0;
+    let second = desk
+        .record(&Said::new("s2", &chat(&shared, &[&long("yours")], &[])))
+        .0;
+    let before = desk.ledger.stored_bytes().unwrap();
+    let gone = desk.ledger.forget_session("s1").unwrap();
+    assert_eq!((gone.requests, gone.contents), (1, 1));
+    assert_eq!(desk.ledger.stored_bytes().unwrap(), before - gone.bytes);
+    assert!(matches!(
+        desk.ledger.raw(first),
+        Err(LedgerError::NoRecord(_))
+    ));
+    assert!(desk.ledger.replay(second, &nobody).unwrap().matches());
+    assert!(desk.ledger.verify().unwrap().is_sound());
+    desk.ledger.forget_session("s2").unwrap();
+    assert_eq!(desk.ledger.stored_bytes().unwrap(), 0);
+    assert!(desk.ledger.verify().unwrap().is_sound());
+}
+
+#[test]
+fn the_old_and_the_too_much_go() {
+    let desk = Desk::new();
+    for turn in 0..20 {
+        desk.record(&Said::new(
+            "s1",
+            &chat("you", &[&long(&format!("text{turn}"))], &[]),
+        ));
+        desk.pass(1000);
+    }
+    let by_age = Retention {
+        age: Some(15_000),
+        ..Retention::default()
+    };
+    assert_eq!(desk.ledger.retain(by_age).unwrap().requests, 5);
+    let most = desk.ledger.stored_bytes().unwrap() / 2;
+    let by_size = Retention {
+        bytes: Some(most),
+        ..Retention::default()
+    };
+    let gone = desk.ledger.retain(by_size).unwrap();
+    assert!(gone.requests > 0 && gone.requests < 15, "{gone:?}");
+    assert!(desk.ledger.stored_bytes().unwrap() <= most);
+    let left = desk.ledger.list(&RecordFilter::default()).unwrap();
+    for summary in &left {
+        assert!(desk.ledger.replay(summary.id, &nobody).unwrap().matches());
+    }
+    let newest: BTreeSet<i64> = left.iter().map(|summary| summary.id.0).collect();
+    assert!(newest.contains(&20) && !newest.contains(&6));
+    assert!(desk.ledger.verify().unwrap().is_sound());
+}
+
+#[test]
+fn two_processes_record_at_once() {
+    let desk = Desk::new();
+    std::thread::scope(|scope| {
+        for worker in 0..4 {
+            let desk = &desk;
+            scope.spawn(move || {
+                let ledger = desk.again();
+                for turn in 0..10 {
+                    let text = format!("worker {worker} turn {turn}");
+                    let said = Said::new(&format!("s{worker}"), &chat("you", &[&text], &[]));
+                    ledger.begin(&said.record()).unwrap();
+                }
+            });
+        }
+    });
+    let all = desk.ledger.list(&RecordFilter::default()).unwrap();
+    assert_eq!(all.len(), 40);
+    for summary in all {
+        assert!(desk.ledger.replay(summary.id, &nobody).unwrap().matches());
+    }
+    let verdict = desk.ledger.verify().unwrap();
+    assert!(verdict.is_sound(), "{:?}", verdict.damage);
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        ".{0,20}".prop_map(Value::from),
+        "[a-z\"\\\\\n]{250,300}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 40, 5, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::vec((".{0,5}", inner), 0..5)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn any_request_is_replayed(
+        bodies in prop::collection::vec(
+            prop_oneof![
+                value().prop_map(|value| value.to_string().into_bytes()),
+                prop::collection::vec(any::<u8>(), 0..200),
+            ],
+            1..6,
+        )
+    ) {
+        let desk = Desk::new();
+        for body in bodies {
+            let said = Said { body, ..Said::new("s1", &Value::Null) };
+            let (id, _) = desk.record(&said);
+            let replayed = desk.ledger.replay(id, &nobody).unwrap();
+            prop_assert!(replayed.matches());
+            prop_assert_eq!(replayed.bytes, said.body);
+        }
+        prop_assert!(desk.ledger.verify().unwrap().is_sound());
+    }
+}

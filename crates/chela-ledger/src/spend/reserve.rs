@@ -25,14 +25,25 @@ impl Ledger {
                     return Ok(Err(reached));
                 }
             }
-            Ok(Ok(insert(tx, ask, now)?))
+            Ok(Ok(put(tx, None, ask, now)?))
         })?;
-        Ok(taken.map(|id| Reservation { id })?)
+        Ok(taken.map(|id| Reservation {
+            id,
+            ask: ask.clone(),
+        })?)
     }
 
     /// The call is over and cost this much. Counts once: a second time changes nothing.
     pub fn settle(&self, reservation: &Reservation, actual: Amount) -> Result<(), LedgerError> {
+        let now = self.host.unix_millis();
         self.write(Durable::Disk, |tx| {
+            let known: bool = tx
+                .prepare_cached("SELECT count(*) FROM calls WHERE id = ?1")?
+                .query_row([reservation.id], |row| row.get(0))?;
+            if !known {
+                // It took longer than was thought, and its room was given away. It still counts.
+                put(tx, Some(reservation.id), &reservation.ask, now)?;
+            }
             tx.prepare_cached(
                 "UPDATE calls SET tokens = ?2, cost = ?3, state = ?4 WHERE id = ?1 AND state = ?5",
             )?
@@ -112,13 +123,15 @@ fn used(tx: &Transaction<'_>, ask: &ReserveAsk, limit: &Limit) -> Result<Amount,
         })?)
 }
 
-fn insert(tx: &Transaction<'_>, ask: &ReserveAsk, now: u64) -> Result<i64, Trouble> {
+/// Writes an open call, under the number it had before where it had one.
+fn put(tx: &Transaction<'_>, id: Option<i64>, ask: &ReserveAsk, now: u64) -> Result<i64, Trouble> {
     tx.prepare_cached(
-        "INSERT INTO calls (at, agent, session, turn, job, day, month, model, tokens, cost, \
+        "INSERT INTO calls (id, at, agent, session, turn, job, day, month, model, tokens, cost, \
          state, owner, pid, expires, seal) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 0)",
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, 0)",
     )?
     .execute(params![
+        id,
         now,
         ask.agent,
         ask.session,

@@ -11,9 +11,10 @@ use std::sync::{Arc, Mutex};
 use chela_config::Loaded;
 use chela_core::cut::Limit;
 use chela_core::{AgentId, Audience, Host, SessionForm, SessionKey};
+use chela_model::ToolSchema;
 use chela_prompt::{
     Completeness, ContextFile, OwnerDisplay, Owners, Prompt, PromptInput, PromptMode, RenderError,
-    RuntimeFacts, SkillsListing, Tool, TruncationNotice,
+    RuntimeFacts, SkillsListing, TruncationNotice,
 };
 use chela_skills::AgentSkills;
 use chela_workspace::{
@@ -39,7 +40,7 @@ pub struct Ask {
     pub model: Option<String>,
     pub size: Size,
     /// The tools of a session that is under way. `None`: those the agent would get now.
-    pub tools: Option<Vec<Tool>>,
+    pub tools: Option<Vec<ToolSchema>>,
 }
 
 /// How much of the prompt a model can bear.
@@ -76,6 +77,8 @@ pub struct Assembled {
     pub context_window: Option<usize>,
     /// Every skill that was found, listed or not.
     pub skills: Arc<AgentSkills>,
+    /// The tools as they go with the request, besides the prompt.
+    pub tools: Vec<ToolSchema>,
 }
 
 /// Why no prompt could be put together.
@@ -130,8 +133,8 @@ struct Known {
     tools: Arc<Mutex<Vec<Offered>>>,
 }
 
-/// The tools of a session under a model, by their names.
-type Offered = ((String, Option<String>), Vec<Tool>);
+/// The tools of a session.
+type Offered = ((String, Size), Vec<ToolSchema>);
 
 impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
     pub fn new(host: H, loaded: L) -> Self {
@@ -180,12 +183,17 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
             .clone()
             .or_else(|| session.channel().map(str::to_owned));
         let context = self.context(&agent, &session, &known, ask.size);
+        let tools = match &ask.tools {
+            Some(tools) => tools.clone(),
+            None => self.tools(ask, &session, &known),
+        };
         let facts = Facts {
             ask,
             session: &session,
             mode,
             channel,
             known: &known,
+            tools: &tools,
         };
         let input = self.input(&facts, &context)?;
         let prompt = chela_prompt::render(&input)?;
@@ -205,6 +213,7 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
             },
             context_window: knobs.context_window,
             skills: Arc::clone(&known.skills),
+            tools,
             input,
             prompt,
             files: context.report,
@@ -326,10 +335,7 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
         let knobs = &*facts.known.knobs;
         let model = facts.ask.model.clone().or_else(|| knobs.model.clone());
         Ok(PromptInput {
-            tools: match &facts.ask.tools {
-                Some(tools) => tools.clone(),
-                None => self.tools(facts),
-            },
+            tools: facts.tools.iter().map(toolset::listed_as).collect(),
             mode: facts.mode,
             session: facts.session.audience(),
             delegation: knobs.delegation(facts.session),
@@ -367,27 +373,26 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
     }
 
     /// The tools the agent would get if a session began now.
-    fn tools(&self, facts: &Facts<'_>) -> Vec<Tool> {
-        let mut offered = facts
-            .known
+    fn tools(&self, ask: &Ask, session: &SessionKey, known: &Known) -> Vec<ToolSchema> {
+        let mut offered = known
             .tools
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        let key = (facts.session.to_string(), facts.ask.model.clone());
+        let key = (session.to_string(), ask.size);
         if let Some((_, tools)) = offered.iter().find(|(known, _)| *known == key) {
             return tools.clone();
         }
         let tools = self
             .loaded()
-            .agent(&facts.known.knobs.agent)
+            .agent(&known.knobs.agent)
             .map(|view| {
                 toolset::preview(&toolset::PreviewAsk {
                     host: self.host(),
                     loaded: self.loaded(),
                     view: &view,
-                    session: facts.session,
-                    size: facts.ask.size,
-                    skills: &facts.known.skills,
+                    session,
+                    size: ask.size,
+                    skills: &known.skills,
                 })
             })
             .unwrap_or_default();
@@ -451,6 +456,7 @@ struct Facts<'a> {
     mode: PromptMode,
     channel: Option<String>,
     known: &'a Known,
+    tools: &'a [ToolSchema],
 }
 
 /// What a small model reads of the workspace files.

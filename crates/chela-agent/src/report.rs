@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use chela_core::{Audience, Trust, Zone, tokens};
+use chela_model::ToolSchema;
 use chela_prompt::{PartKind, Prompt, SectionId};
 use chela_workspace::{FileReport, FileStatus, Need};
 use serde::Serialize;
@@ -173,11 +174,27 @@ impl ContextReport {
             sections: section_rows(prompt),
             skills: skills(assembled),
             tools: listing(prompt, |kind| matches!(kind, PartKind::Tool { .. })),
-            tool_schemas: Size::default(),
+            tool_schemas: schemas(&assembled.tools),
             session_tokens: None,
             context_window: assembled.context_window,
         }
     }
+}
+
+/// What the tools cost besides their lines in the prompt.
+fn schemas(tools: &[ToolSchema]) -> Size {
+    let text: Vec<String> = tools
+        .iter()
+        .map(|tool| {
+            let schema = serde_json::json!({
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.parameters,
+            });
+            schema.to_string()
+        })
+        .collect();
+    Size::of(&text.join(","))
 }
 
 fn section_rows(prompt: &Prompt) -> Vec<SectionRow> {

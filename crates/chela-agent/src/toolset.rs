@@ -99,8 +99,8 @@ pub struct PreviewAsk<'a> {
     pub skills: &'a AgentSkills,
 }
 
-/// The tools a session would get if it began now, as the prompt lists them.
-pub fn preview(ask: &PreviewAsk<'_>) -> Vec<ListedTool> {
+/// The tools a session would get if it began now.
+pub fn preview(ask: &PreviewAsk<'_>) -> Vec<ToolSchema> {
     let commands = commands(ask.host, ask.loaded, ask.view, PathBuf::new());
     let toolbox = toolbox(&ToolsetAsk {
         commands: &commands,
@@ -114,7 +114,7 @@ pub fn preview(ask: &PreviewAsk<'_>) -> Vec<ListedTool> {
         spool: None,
         sessions: Arc::new(NoSessions),
     });
-    listed(&fitting(toolbox, ask.size))
+    fitting(toolbox, ask.size).specs().map(schema_of).collect()
 }
 
 /// What runs the commands of a session. Nothing starts before it is asked for.
@@ -122,19 +122,12 @@ pub fn commands(host: &Host, loaded: &Loaded, view: &AgentView, spool: PathBuf) 
     Commands::new(CommandsSetup::of(host, loaded, view, spool))
 }
 
-pub fn listed(toolbox: &Toolbox) -> Vec<ListedTool> {
-    toolbox
-        .specs()
-        .map(|spec| listed_as(spec.name, &spec.description))
-        .collect()
-}
-
 /// A tool as the prompt lists it: tools the prompt has words for need no summary.
-pub fn listed_as(name: &str, description: &str) -> ListedTool {
-    let known = chela_prompt::core_tools().any(|core| core == name);
+pub fn listed_as(tool: &ToolSchema) -> ListedTool {
+    let known = chela_prompt::core_tools().any(|core| core == tool.name);
     ListedTool {
-        summary: (!known).then(|| description.to_owned()),
-        ..ListedTool::core(name)
+        summary: (!known).then(|| tool.description.clone()),
+        ..ListedTool::core(tool.name.clone())
     }
 }
 

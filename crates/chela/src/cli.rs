@@ -329,7 +329,7 @@ pub struct PatchArgs {
     pub dry_run: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct AgentArg {
     /// Which agent (default: the default agent)
     #[arg(long, short = 'a', value_name = "ID")]

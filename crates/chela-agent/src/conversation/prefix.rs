@@ -127,12 +127,7 @@ impl Conversation {
             channel: self.ask.channel.clone(),
             model: model.map(str::to_owned),
             size,
-            tools: Some(
-                tools
-                    .iter()
-                    .map(|tool| toolset::listed_as(&tool.name, &tool.description))
-                    .collect(),
-            ),
+            tools: Some(tools.to_vec()),
             ..Ask::default()
         })?)
     }

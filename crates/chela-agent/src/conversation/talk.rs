@@ -138,7 +138,15 @@ impl Talk for Conversation {
         let assembled = self
             .assemble(&prefix.tools, prefix.size, prefix.model.as_deref())
             .map_err(in_words)?;
-        Ok(ContextReport::of(&assembled, &raw_text))
+        let meter = self.status().context;
+        Ok(ContextReport {
+            session_tokens: usize::try_from(meter.used).ok().filter(|used| *used > 0),
+            context_window: meter
+                .window
+                .and_then(|window| usize::try_from(window).ok())
+                .or(assembled.context_window),
+            ..ContextReport::of(&assembled, &raw_text)
+        })
     }
 
     fn why(&self, what: &str) -> Result<Vec<Answer>, Trouble> {

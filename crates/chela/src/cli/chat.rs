@@ -6,7 +6,7 @@ use clap::{Args, ValueHint};
 
 use super::AgentArg;
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct ChatArgs {
     /// Say this, print the answer and end
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]

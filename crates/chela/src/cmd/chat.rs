@@ -164,6 +164,7 @@ async fn hold(
         Way::Lines => chat::lines(talk, screen, &notes).await,
         Way::Room => {
             screen.flush()?;
+            let _memory = talk.keep_memory();
             let file = talk
                 .agents()
                 .host()

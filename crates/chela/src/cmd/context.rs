@@ -57,7 +57,21 @@ pub fn run(host: &Host, screen: &mut Screen, command: ContextCommand) -> Outcome
 /// The report on the prompt a person asked for.
 fn report(setup: &Setup, choice: &PromptChoice) -> Result<ContextReport, crate::fail::Fail> {
     let raw = |file: &chela_workspace::FileReport| lint::raw_text(&file.path);
-    Ok(ContextReport::of(&assembled(setup, choice)?, &raw))
+    let assembled = assembled(setup, choice)?;
+    let known = chela_agent::session::Sessions::open_existing(&setup.host, &assembled.agent)
+        .ok()
+        .flatten()
+        .and_then(|sessions| {
+            let session = sessions.look_up(&assembled.session).ok()??;
+            sessions.info(&session).ok()
+        });
+    let used = known
+        .map(|info| info.totals.context)
+        .filter(|used| *used > 0);
+    Ok(ContextReport {
+        session_tokens: used.and_then(|used| usize::try_from(used).ok()),
+        ..ContextReport::of(&assembled, &raw)
+    })
 }
 
 fn list(

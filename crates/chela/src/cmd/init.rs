@@ -1,13 +1,15 @@
 //! `chela init`, and bare `chela`: from nothing to a workspace that says what it is.
 
+use std::io::IsTerminal;
+
 use chela_agent::knobs::Knobs;
 use chela_core::Host;
 use chela_workspace::{
     Author, CoreFile, History, Repository, RepositoryWish, SeedMode, SeedOptions, SeedReport, seed,
 };
 
-use super::{Outcome, Setup, status};
-use crate::cli::InitArgs;
+use super::{Outcome, Setup, chat, status};
+use crate::cli::{ChatArgs, InitArgs};
 use crate::fail::{Exit, Fail};
 use crate::screen::Screen;
 
@@ -35,13 +37,18 @@ pub fn run(host: &Host, screen: &mut Screen, args: &InitArgs) -> Outcome {
     Ok(Exit::Fine)
 }
 
-/// Bare `chela`: sets up on first use, afterwards tells how things stand.
+/// Bare `chela`: sets up on first use, and talks. Where nobody can talk - in a pipe - it tells how
+/// things stand.
 pub fn home(host: &Host, screen: &mut Screen) -> Outcome {
     let setup = Setup::load(host);
     setup.warn_on_stderr(screen.paint);
     let report = seed_agent(&setup, None, SeedMode::IfNew)?;
+    let somebody = screen.is_terminal && std::io::stdin().is_terminal();
     if report.created.is_empty() {
         record_changes(&setup);
+        if somebody {
+            return chat::run(host, screen, &ChatArgs::default());
+        }
         status::print(screen, &status::Status::of(&setup))?;
         screen.blank()?;
         screen.line(
@@ -55,6 +62,11 @@ pub fn home(host: &Host, screen: &mut Screen) -> Outcome {
     screen.blank()?;
     print(screen, &setup, &report)?;
     next_steps(screen, &setup, &report)?;
+    if somebody {
+        screen.blank()?;
+        screen.flush()?;
+        return chat::run(host, screen, &ChatArgs::default());
+    }
     Ok(Exit::Fine)
 }
 
@@ -142,6 +154,7 @@ fn purpose(file: CoreFile) -> &'static str {
 fn next_steps(screen: &mut Screen, setup: &Setup, report: &SeedReport) -> std::io::Result<()> {
     let soul = setup.host.compact(&report.dir.join(CoreFile::Soul.name()));
     let steps = [
+        ("chela chat".to_owned(), "talk to it"),
         (format!("$EDITOR {soul}"), "make it yours"),
         ("chela prompt".to_owned(), "read what a model would read"),
         ("chela context map".to_owned(), "see where the tokens go"),

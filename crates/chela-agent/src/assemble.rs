@@ -13,8 +13,8 @@ use chela_core::cut::Limit;
 use chela_core::{AgentId, Audience, Host, SessionForm, SessionKey};
 use chela_model::ToolSchema;
 use chela_prompt::{
-    Completeness, ContextFile, OwnerDisplay, Owners, Prompt, PromptInput, PromptMode, RenderError,
-    RuntimeFacts, SkillsListing, TruncationNotice,
+    Completeness, ContextFile, EmptyTools, OwnerDisplay, Owners, Prompt, PromptInput, PromptMode,
+    RenderError, RuntimeFacts, SkillsListing, TruncationNotice,
 };
 use chela_skills::AgentSkills;
 use chela_workspace::{
@@ -336,6 +336,7 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
         let model = facts.ask.model.clone().or_else(|| knobs.model.clone());
         Ok(PromptInput {
             tools: facts.tools.iter().map(toolset::listed_as).collect(),
+            empty_tools: EmptyTools::None,
             mode: facts.mode,
             session: facts.session.audience(),
             delegation: knobs.delegation(facts.session),

@@ -26,6 +26,8 @@ pub struct PromptInput {
     pub session: Audience,
     /// The tools that exist after policy, in any order.
     pub tools: Vec<Tool>,
+    /// What an empty list of tools means.
+    pub empty_tools: EmptyTools,
     /// Lines about native commands, from plugins.
     pub native_commands: Vec<Sourced<String>>,
     pub acp: Acp,
@@ -72,6 +74,7 @@ impl PromptInput {
             mode: PromptMode::Full,
             session: Audience::Private,
             tools: Vec::new(),
+            empty_tools: EmptyTools::Unknown,
             native_commands: Vec::new(),
             acp: Acp::Off,
             delegation: Delegation::Suggest,
@@ -229,6 +232,15 @@ impl std::fmt::Debug for OwnerDisplay {
             Self::Hashed { .. } => "Hashed { secret: *** }",
         })
     }
+}
+
+/// What it means that no tool is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EmptyTools {
+    /// The list was not given: the standard set is described.
+    Unknown,
+    /// There are none.
+    None,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -59,10 +59,10 @@ pub use clean_text::CleanText;
 pub use facts::FactsError;
 pub use input::{
     Acp, Citations, Completeness, ContextFile, Contribution, Delegation, Elevated, ElevatedLevel,
-    ElevatedPermission, FullAccess, FullAccessBlock, HostBrowser, MemoryRecall, OwnerDisplay,
-    Owners, PromptInput, PromptMode, ReactionLevel, Reactions, ReasoningLevel, Replacement,
-    ReplyFormat, RuntimeFacts, Sandbox, SilentReplies, SkillEntry, SkillsListing, Sourced, Tool,
-    TruncationNotice, WorkspaceAccess,
+    ElevatedPermission, EmptyTools, FullAccess, FullAccessBlock, HostBrowser, MemoryRecall,
+    OwnerDisplay, Owners, PromptInput, PromptMode, ReactionLevel, Reactions, ReasoningLevel,
+    Replacement, ReplyFormat, RuntimeFacts, Sandbox, SilentReplies, SkillEntry, SkillsListing,
+    Sourced, Tool, TruncationNotice, WorkspaceAccess,
 };
 pub use json::TokenCount;
 pub use owners::digest as owner_digest;

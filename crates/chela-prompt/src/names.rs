@@ -5,8 +5,8 @@ use crate::runtime_line;
 use crate::tool_list::core_tools;
 use crate::view::{View, lines, value};
 use crate::{
-    Acp, Citations, ElevatedLevel, FullAccess, FullAccessBlock as Block, HostBrowser, MemoryRecall,
-    ReactionLevel, ReasoningLevel, WorkspaceAccess as Access,
+    Acp, Citations, ElevatedLevel, EmptyTools, FullAccess, FullAccessBlock as Block, HostBrowser,
+    MemoryRecall, ReactionLevel, ReasoningLevel, WorkspaceAccess as Access,
 };
 
 /// A set of names that hold: one bit for each row of [`FLAGS`], then one for each core tool.
@@ -51,8 +51,9 @@ pub(crate) fn value_of(name: &str) -> Option<Write> {
 
 /// Conditions. Besides these, `tool.NAME` holds when the core tool of that name is available.
 #[rustfmt::skip]
-static FLAGS: [(&str, Holds); 37] = [
-    ("no_tools", |v| v.tools.is_empty()),
+static FLAGS: [(&str, Holds); 38] = [
+    ("no_tools", |v| v.tools.is_empty() && v.input.empty_tools == EmptyTools::Unknown),
+    ("without_tools", |v| v.tools.is_empty() && v.input.empty_tools == EmptyTools::None),
     ("tool.update_plan", |v| v.tools.has("update_plan")),
     ("acp", |v| v.input.acp == Acp::On && v.input.sandbox.is_none() && v.tools.has("sessions_spawn")),
     ("channel", |v| v.channel.is_some()),

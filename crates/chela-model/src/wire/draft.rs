@@ -43,7 +43,7 @@ enum Piece {
 }
 
 /// More than any model says in one answer: whoever says more is broken.
-const MOST_BYTES: usize = 16 << 20;
+const MOST_BYTES: usize = 2 << 20;
 
 impl Draft {
     /// `request` tells answers apart whose calls have no ids of their own.

@@ -4,7 +4,7 @@ use chela_config::model::OpenMap;
 use serde_json::{Map, Value};
 
 use crate::api::Family;
-use crate::{CacheRetention, Request, Target};
+use crate::{CacheRetention, InfoSource, Request, Target};
 
 /// The parameters of one request.
 pub struct Knobs {
@@ -113,6 +113,12 @@ fn limit_of(target: &Target) -> Option<u64> {
                 .or(target.info.context_window.map(|window| window / 2))
                 .unwrap_or(8_192),
         ),
+        // What the operator wrote down is meant.
+        _ if target.info.source == InfoSource::Config => {
+            /// However much a model could say, one answer is shorter.
+            const LONGEST: u64 = 32_000;
+            target.info.max_tokens.map(|tokens| tokens.min(LONGEST))
+        }
         _ => None,
     }
 }

@@ -116,6 +116,9 @@ struct Output<'a> {
     line_open: bool,
     printed: bool,
     drawn: Option<Drawn>,
+    /// A program that reads along cannot unread: the words of a call wait until it is complete.
+    /// `None`: a person reads, and sees them as they come.
+    held: Option<String>,
     /// Where tools are told of: standard error, if a person reads it.
     beside: Option<Paint>,
 }
@@ -145,6 +148,7 @@ impl<'a> Output<'a> {
             line_open: false,
             printed: false,
             drawn,
+            held: None,
         }
     }
 
@@ -180,13 +184,25 @@ impl<'a> Output<'a> {
 
     fn event(&mut self, event: TurnEvent) -> io::Result<()> {
         match event {
+            TurnEvent::Calling { .. } => {
+                let read_by_program = self.form == Form::Plain && !self.screen.is_terminal;
+                self.held = read_by_program.then(String::new);
+                Ok(())
+            }
+            TurnEvent::Called { .. } => self.let_go(),
             TurnEvent::Text(piece) if self.form == Form::Plain => {
                 let shown = self.cleaner.push(&piece);
-                self.print(&shown)
+                match &mut self.held {
+                    Some(held) => {
+                        held.push_str(&shown);
+                        Ok(())
+                    }
+                    None => self.print(&shown),
+                }
             }
-            TurnEvent::Retracted => self.end_line(),
+            TurnEvent::Retracted => self.take_back(),
             TurnEvent::Restarted { why } => {
-                self.end_line()?;
+                self.take_back()?;
                 self.aside(&format!("begun again: {}", clean_line(&why)));
                 Ok(())
             }
@@ -212,6 +228,23 @@ impl<'a> Output<'a> {
                 Ok(())
             }
             _ => Ok(()),
+        }
+    }
+
+    /// The call is complete: what it said stands.
+    fn let_go(&mut self) -> io::Result<()> {
+        let held = self.held.take().unwrap_or_default();
+        self.print(&held)
+    }
+
+    /// What the call has said so far does not count.
+    fn take_back(&mut self) -> io::Result<()> {
+        match &mut self.held {
+            Some(held) => {
+                held.clear();
+                Ok(())
+            }
+            None => self.end_line(),
         }
     }
 
@@ -293,6 +326,7 @@ impl<'a> Output<'a> {
     }
 
     fn plain(&mut self, outcome: &TurnOutcome) -> Result<(), Fail> {
+        self.let_go()?;
         let held = self.cleaner.finish();
         self.print(held)?;
         if let Reply::Deliver(delivery) = &outcome.reply {

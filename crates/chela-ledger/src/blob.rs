@@ -1,5 +1,7 @@
 //! Contents kept once: by their hash, packed where that helps.
 
+use std::collections::HashMap;
+
 use chela_core::{ContentHash, tokens};
 use rusqlite::{OptionalExtension, Transaction, params};
 
@@ -23,9 +25,16 @@ pub struct Blob {
     pub tokens: u64,
 }
 
+/// Contents that are surely stored, by their hash.
+pub type Known = HashMap<ContentHash, Blob>;
+
 /// Stores a content, or finds it stored already.
 pub fn put(tx: &Transaction<'_>, content: &[u8]) -> Result<Blob, Trouble> {
-    let hash = ContentHash::of(content);
+    put_as(tx, ContentHash::of(content), content)
+}
+
+/// The same for one whose hash is known.
+pub fn put_as(tx: &Transaction<'_>, hash: ContentHash, content: &[u8]) -> Result<Blob, Trouble> {
     let known = tx
         .prepare_cached("SELECT id, tokens FROM blobs WHERE hash = ?1")?
         .query_row([hash.as_bytes()], |row| {

@@ -1,18 +1,21 @@
 //! The list of contents a request is made of, in few bytes: differences as varints.
+//!
+//! Every other content is a comma or something like it, so each is noted by how far it is from the
+//! one before the last: two neighbours among the messages, or the same comma again.
 
 /// Packs a list of blob ids.
 pub fn encode(ids: &[i64]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(ids.len() * 2);
-    let mut last = 0_i64;
+    let mut before = [0_i64; 2];
     for id in ids {
-        let step = id.wrapping_sub(last);
+        let step = id.wrapping_sub(before[0]);
         let mut zigzag = ((step << 1) ^ (step >> 63)) as u64;
         while zigzag >= 0x80 {
             bytes.push(zigzag as u8 | 0x80);
             zigzag >>= 7;
         }
         bytes.push(zigzag as u8);
-        last = *id;
+        before = [before[1], *id];
     }
     bytes
 }
@@ -20,7 +23,7 @@ pub fn encode(ids: &[i64]) -> Vec<u8> {
 /// `None` when the bytes are no such list.
 pub fn decode(bytes: &[u8]) -> Option<Vec<i64>> {
     let mut ids = Vec::with_capacity(bytes.len() / 2);
-    let mut last = 0_i64;
+    let mut before = [0_i64; 2];
     let mut zigzag = 0_u64;
     let mut shift = 0;
     for byte in bytes {
@@ -31,8 +34,9 @@ pub fn decode(bytes: &[u8]) -> Option<Vec<i64>> {
         shift += 7;
         if byte & 0x80 == 0 {
             let step = (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64);
-            last = last.wrapping_add(step);
-            ids.push(last);
+            let id = before[0].wrapping_add(step);
+            before = [before[1], id];
+            ids.push(id);
             (zigzag, shift) = (0, 0);
         }
     }
@@ -46,7 +50,7 @@ mod tests {
 
     #[test]
     fn neighbours_are_short() {
-        assert_eq!(encode(&[500, 501, 12, 502]).len(), 2 + 1 + 2 + 2);
+        assert_eq!(encode(&[500, 12, 501, 12, 503, 12]).len(), 2 + 1 + 4);
         assert_eq!(decode(&[0x80]), None);
         assert_eq!(decode(&[0xff; 12]), None);
     }

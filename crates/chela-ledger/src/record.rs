@@ -2,6 +2,7 @@
 
 mod diff;
 mod read;
+mod recent;
 mod sealed;
 mod write;
 
@@ -14,6 +15,7 @@ use crate::mark::{SectionMark, ToolMark};
 use crate::redact::Redaction;
 
 pub use diff::{Change, Difference, Side};
+pub(crate) use recent::Recents;
 pub(crate) use sealed::{SEALED_COLUMNS, blobs_of_row, outcome_seal_of_row, seal_of_row};
 
 /// The number of a request on record.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use chela_core::Host;
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
+use crate::record::Recents;
 use crate::redact::Secret;
 use crate::schema;
 
@@ -20,6 +21,7 @@ pub struct Ledger {
     path: PathBuf,
     pub(crate) host: Host,
     pub(crate) secrets: RwLock<Vec<Secret>>,
+    pub(crate) recent: Recents,
 }
 
 /// Why the ledger cannot be read or written.
@@ -120,6 +122,7 @@ impl Ledger {
             path: path.to_owned(),
             host: host.clone(),
             secrets: RwLock::default(),
+            recent: Recents::default(),
         })
     }
 

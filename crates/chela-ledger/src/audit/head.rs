@@ -40,12 +40,13 @@ pub fn head_file(ledger: &Path) -> PathBuf {
     ledger.with_extension("head")
 }
 
-/// Read without a lock: the file is replaced as a whole.
-pub fn read(ledger: &Path) -> Found {
+/// What the file says. Whoever holds no lock may see it half written.
+fn read(ledger: &Path) -> Found {
     match fs::read_to_string(head_file(ledger)) {
         Ok(text) => text
-            .trim_end()
-            .split_once(' ')
+            .lines()
+            .next()
+            .and_then(|line| line.split_once(' '))
             .and_then(|(seq, hash)| {
                 Some(Head {
                     seq: seq.parse().ok()?,
@@ -87,17 +88,24 @@ impl Lock {
         read(&self.ledger)
     }
 
-    /// Written aside and moved into place: a reader sees the old head or the new one.
+    /// The same for one who only looks, even where no lock can be had.
+    pub fn look(ledger: &Path) -> Found {
+        let _lock = Self::take(ledger);
+        read(ledger)
+    }
+
+    /// One short write over the old head: a process that dies leaves the one or the other.
     pub fn write(&self, head: Head, durable: Durable) -> Result<(), Trouble> {
         let path = head_file(&self.ledger);
-        let draft = self.ledger.with_extension("head.new");
+        // Always as long as before, so nothing of the old head can be left behind.
+        let line = format!("{:020} {}\n", head.seq, head.hash);
         let write = || {
-            let mut file = private().create(true).truncate(true).open(&draft)?;
-            writeln!(file, "{} {}", head.seq, head.hash)?;
-            if durable == Durable::Disk {
-                file.sync_data()?;
+            let mut file = private().create(true).truncate(false).open(&path)?;
+            file.write_all(line.as_bytes())?;
+            match durable {
+                Durable::Disk => file.sync_data(),
+                Durable::Process => Ok(()),
             }
-            fs::rename(&draft, &path)
         };
         write().map_err(|error| Trouble::File(path.clone(), error))
     }

@@ -75,7 +75,7 @@ impl Ledger {
     /// Reads everything and says what is not as it was written, and where.
     pub fn verify(&self) -> Result<Verdict, LedgerError> {
         // Before the chain, which only grows: what it knows of must be there.
-        let head = head::read(self.path());
+        let head = head::Lock::look(self.path());
         self.read(|tx| {
             let mut check = Check::default();
             check.file(tx);

@@ -11,6 +11,7 @@ use crate::manifest;
 use crate::redact::{Redaction, restore};
 use crate::store::{Ledger, LedgerError, Trouble};
 
+/// What [`summary_of`] reads.
 const COLUMNS: &str = "records.id, records.at, sessions.agent, sessions.id, sessions.key, turn, \
      step, model, length, tokens, reused, cause, ended, input, output, cache_read, cache_write, \
      reasoning, estimated, cost, error";
@@ -51,24 +52,24 @@ impl Ledger {
         self.read(|tx| {
             let row = tx
                 .prepare_cached(&format!(
-                    "SELECT {COLUMNS}, url, sent, records.sections, tools, redactions, reuse, \
+                    "SELECT {COLUMNS}, {REUSE}, url, sent, records.sections, tools, redactions, \
                      outcome FROM records JOIN sessions ON sessions.row = records.session \
                      WHERE records.id = ?1"
                 ))?
                 .query_row([id.0], |row| {
                     Ok((
                         summary_of(row)?,
-                        row.get::<_, String>(21)?,
-                        row.get::<_, [u8; 32]>(22)?,
-                        row.get::<_, i64>(23)?,
-                        row.get::<_, i64>(24)?,
-                        row.get::<_, Option<String>>(25)?,
-                        row.get::<_, String>(26)?,
-                        row.get::<_, Option<i64>>(27)?,
+                        reuse_of(row)?,
+                        row.get::<_, String>(25)?,
+                        row.get::<_, [u8; 32]>(26)?,
+                        row.get::<_, i64>(27)?,
+                        row.get::<_, i64>(28)?,
+                        row.get::<_, Option<String>>(29)?,
+                        row.get::<_, Option<i64>>(30)?,
                     ))
                 })
                 .optional()?;
-            let (summary, url, sent, sections, tools, redactions, reuse, outcome) =
+            let (summary, reuse, url, sent, sections, tools, redactions, outcome) =
                 row.ok_or(Trouble::NoRecord(id.0))?;
             Ok(Record {
                 summary,
@@ -77,7 +78,7 @@ impl Ledger {
                 sections: marks_of(tx, sections)?,
                 tools: marks_of(tx, tools)?,
                 redactions: redactions_of(redactions.as_deref())?,
-                reuse: serde_json::from_str(&reuse)?,
+                reuse,
                 outcome: match outcome {
                     Some(blob) => Some(serde_json::from_slice(&blob::get(tx, blob)?)?),
                     None => None,
@@ -114,18 +115,13 @@ impl Ledger {
     ) -> Result<Vec<(Summary, Reuse)>, LedgerError> {
         self.read(|tx| {
             let mut statement = tx.prepare_cached(&format!(
-                "SELECT {COLUMNS}, reuse FROM sessions \
+                "SELECT {COLUMNS}, {REUSE} FROM sessions \
                  JOIN records ON records.session = sessions.row \
                  WHERE sessions.id = ?1 ORDER BY records.id"
             ))?;
-            let rows = statement.query_map([session], |row| {
-                Ok((summary_of(row)?, row.get::<_, String>(21)?))
-            })?;
-            rows.map(|row| {
-                let (summary, reuse) = row?;
-                Ok((summary, serde_json::from_str(&reuse)?))
-            })
-            .collect()
+            let rows =
+                statement.query_map([session], |row| Ok((summary_of(row)?, reuse_of(row)?)))?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
         })
     }
 
@@ -195,6 +191,21 @@ fn summary_of(row: &Row<'_>) -> rusqlite::Result<Summary> {
         usage,
         cost: row.get(19)?,
         error: row.get(20)?,
+    })
+}
+
+/// What [`reuse_of`] reads, behind [`COLUMNS`].
+const REUSE: &str = "bytes, reused_bytes, reread, broken";
+
+fn reuse_of(row: &Row<'_>) -> rusqlite::Result<Reuse> {
+    let broken: Option<String> = row.get(24)?;
+    Ok(Reuse {
+        total_tokens: row.get(9)?,
+        tokens: row.get(10)?,
+        total_bytes: row.get(21)?,
+        bytes: row.get(22)?,
+        reread_tokens: row.get(23)?,
+        broken: broken.and_then(|text| serde_json::from_str(&text).ok()),
     })
 }
 

@@ -10,14 +10,14 @@ use crate::seal::Seal;
 /// What the seals are read from. `records.id` comes first.
 pub const SEALED_COLUMNS: &str = "records.id, sessions.id, sessions.key, sessions.agent, at, turn, \
      step, model, url, length, sent, stored, manifest, redactions, records.sections, tools, tokens, \
-     reused, reread, reuse, cause, ended, outcome, input, output, cache_read, cache_write, \
+     reused, reread, bytes, reused_bytes, broken, cause, ended, outcome, input, output, cache_read, cache_write, \
      reasoning, estimated, cost, error";
-const BEGUN: std::ops::Range<usize> = 0..21;
-const ENDED: std::ops::Range<usize> = 21..31;
+const BEGUN: std::ops::Range<usize> = 0..23;
+const ENDED: std::ops::Range<usize> = 23..33;
 const MANIFEST: usize = 12;
 const SECTIONS: usize = 14;
 const TOOLS: usize = 15;
-const OUTCOME: usize = 22;
+const OUTCOME: usize = 24;
 
 /// The seal over what was known when the request was sent.
 pub fn seal_of_row(row: &Row<'_>) -> rusqlite::Result<ContentHash> {

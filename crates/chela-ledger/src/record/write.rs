@@ -1,16 +1,17 @@
 //! Putting a request on record before it is sent, and its outcome after.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use chela_core::ContentHash;
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde_json::{Value, json};
 
-use super::read::{body_of, marks_of};
+use super::recent::{Before, Recent};
 use super::sealed::{SEALED_COLUMNS, outcome_seal_of_row, seal_of_row};
 use super::{Outcome, RecordId, RequestRecord};
 use crate::audit::{AuditKind, Chain};
-use crate::blob::{self, Blob};
+use crate::blob::{self, Blob, Known};
 use crate::cache::{Reuse, Rewrite, Seen, compare};
 use crate::manifest;
 use crate::mark::SectionMark;
@@ -27,16 +28,27 @@ impl Ledger {
         let draft = Draft {
             request,
             stored: &stored,
-            stored_hash: match redactions.is_empty() {
-                true => sent,
-                false => ContentHash::of(&stored),
-            },
+            stored_hash: (!redactions.is_empty()).then(|| ContentHash::of(&stored)),
             sent,
             redactions: &redactions,
             cuts: pieces(&stored),
             at: self.host.unix_millis(),
         };
-        self.chained(Durable::Process, |tx, chain| draft.store(tx, chain))
+        let recent = self.recent.of(request.session);
+        let (id, reuse, known) =
+            self.chained(Durable::Process, |tx, chain| draft.store(tx, chain, recent))?;
+        self.recent.keep(
+            request.session,
+            Recent {
+                record: id,
+                body: stored,
+                known,
+                model: request.model.to_owned(),
+                url: request.url.to_owned(),
+                sections: request.sections.to_vec(),
+            },
+        );
+        Ok((id, reuse))
     }
 
     /// Notes what came of a request.
@@ -85,7 +97,8 @@ struct Draft<'a> {
     request: &'a RequestRecord<'a>,
     /// The body without secrets.
     stored: &'a [u8],
-    stored_hash: ContentHash,
+    /// Where that is not what was sent.
+    stored_hash: Option<ContentHash>,
     sent: ContentHash,
     redactions: &'a [Redaction],
     cuts: Vec<Range<usize>>,
@@ -93,13 +106,33 @@ struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    fn store(&self, tx: &Transaction<'_>, chain: &mut Chain) -> Result<(RecordId, Reuse), Trouble> {
+    fn store(
+        &self,
+        tx: &Transaction<'_>,
+        chain: &mut Chain,
+        recent: Option<Arc<Recent>>,
+    ) -> Result<(RecordId, Reuse, Known), Trouble> {
         let request = self.request;
         let session = self.session_row(tx)?;
-        let before = Before::find(tx, session, &request.session_key.to_string())?;
+        let before = Before::find(tx, session, &request.session_key.to_string(), recent)?;
         let mut blobs = Vec::with_capacity(self.cuts.len());
+        let mut known = Known::with_capacity(self.cuts.len());
         for cut in &self.cuts {
-            blobs.push(blob::put(tx, &self.stored[cut.clone()])?);
+            let content = &self.stored[cut.clone()];
+            let hash = ContentHash::of(content);
+            let stored = [
+                Some(&known),
+                before.as_ref().map(|before| &before.request.known),
+            ]
+            .into_iter()
+            .flatten()
+            .find_map(|known| known.get(&hash));
+            let blob = match stored {
+                Some(blob) => *blob,
+                None => blob::put_as(tx, hash, content)?,
+            };
+            known.insert(hash, blob);
+            blobs.push(blob);
         }
         let reuse = self.compared(before.as_ref(), &blobs);
         let ids: Vec<i64> = blobs.iter().map(|blob| blob.id).collect();
@@ -111,9 +144,9 @@ impl Draft<'_> {
         };
         tx.prepare_cached(
             "INSERT INTO records (session, at, turn, step, model, url, length, sent, stored, \
-             manifest, redactions, sections, tools, tokens, reused, reread, reuse, cause) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
-             ?18)",
+             manifest, redactions, sections, tools, tokens, reused, reread, bytes, reused_bytes, \
+             broken, cause) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, \
+             ?15, ?16, ?17, ?18, ?19, ?20)",
         )?
         .execute(params![
             session,
@@ -124,7 +157,7 @@ impl Draft<'_> {
             request.url,
             request.body.len(),
             self.sent.as_bytes(),
-            self.stored_hash.as_bytes(),
+            self.stored_hash.map(|hash| *hash.as_bytes()),
             manifest::encode(&ids),
             redactions,
             blob::put(tx, sections.as_bytes())?.id,
@@ -132,12 +165,18 @@ impl Draft<'_> {
             reuse.total_tokens,
             reuse.tokens,
             reuse.reread_tokens,
-            serde_json::to_string(&reuse)?,
+            reuse.total_bytes,
+            reuse.bytes,
+            reuse
+                .broken
+                .as_ref()
+                .map(serde_json::to_string)
+                .transpose()?,
             reuse.broken.as_ref().map(|broken| broken.cause.word()),
         ])?;
         let id = RecordId(tx.last_insert_rowid());
         self.audit(tx, chain, session, id)?;
-        Ok((id, reuse))
+        Ok((id, reuse, known))
     }
 
     fn session_row(&self, tx: &Transaction<'_>) -> Result<i64, Trouble> {
@@ -166,10 +205,10 @@ impl Draft<'_> {
             sections: self.request.sections,
         };
         let seen = before.map(|before| Seen {
-            body: &before.body,
-            model: &before.model,
-            url: &before.url,
-            sections: &before.sections,
+            body: &before.request.body,
+            model: &before.request.model,
+            url: &before.request.url,
+            sections: &before.request.sections,
         });
         let began_anew = before
             .filter(|before| before.another_session)
@@ -267,44 +306,4 @@ fn sealed(
         ))?
         .query_row([id.0], seal)?;
     Ok(seal.map_or_else(String::new, |seal| seal.to_string()))
-}
-
-/// The request before.
-struct Before {
-    body: Vec<u8>,
-    model: String,
-    url: String,
-    sections: Vec<SectionMark>,
-    /// The one of the session that had this key before.
-    another_session: bool,
-}
-
-impl Before {
-    fn find(tx: &Transaction<'_>, session: i64, key: &str) -> Result<Option<Self>, Trouble> {
-        let own = tx
-            .prepare_cached("SELECT max(id) FROM records WHERE session = ?1")?
-            .query_row([session], |row| row.get::<_, Option<i64>>(0))?;
-        let id = match own {
-            Some(id) => Some(id),
-            None => tx
-                .prepare_cached(
-                    "SELECT max(records.id) FROM sessions \
-                     JOIN records ON records.session = sessions.row WHERE sessions.key = ?1",
-                )?
-                .query_row([key], |row| row.get::<_, Option<i64>>(0))?,
-        };
-        let Some(id) = id else { return Ok(None) };
-        let (model, url, manifest, sections): (String, String, Vec<u8>, i64) = tx
-            .prepare_cached("SELECT model, url, manifest, sections FROM records WHERE id = ?1")?
-            .query_row([id], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-            })?;
-        Ok(Some(Self {
-            body: body_of(tx, &manifest)?,
-            model,
-            url,
-            sections: marks_of(tx, sections)?,
-            another_session: own.is_none(),
-        }))
-    }
 }

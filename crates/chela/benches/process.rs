@@ -6,13 +6,18 @@
     reason = "a benchmark that cannot be set up has nothing to measure"
 )]
 
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use chela_testkit::{Endpoint, Script, Step};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use wait4::Wait4;
 
 const RUNS: usize = 40;
+const WARM_TURNS: u32 = 100;
 
 /// CPU time and peak resident memory of a process.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +54,63 @@ fn main() {
     ] {
         report(name, measure(&chela, home.path(), args), baseline);
     }
+    chat(&chela, home.path(), baseline);
+}
+
+/// A message and its answer, from an endpoint that answers at once: what it costs to say the
+/// first one, and one more in a conversation that is open.
+fn chat(chela: &Path, home: &Path, baseline: Cost) {
+    let endpoint = Endpoint::start(Script::always(Step::reply("Hello there, good to see you.")))
+        .expect("an endpoint");
+    let provider = format!(
+        "{{ baseUrl: '{}', models: [{{ id: 'm', contextWindow: 64000 }}] }}",
+        endpoint.url()
+    );
+    run(
+        chela,
+        home,
+        &["config", "set", "models.providers.kit", &provider],
+    );
+    run(
+        chela,
+        home,
+        &["config", "set", "agents.defaults.model", "kit/m"],
+    );
+    let one_shot = measure(chela, home, &["chat", "-m", "hi"]);
+    report("chela chat -m hi", one_shot, baseline);
+    let asked = endpoint.calls().len();
+    assert_eq!(asked, RUNS, "every run asks once");
+    // A session each: a long history would be measured too.
+    let few = conversation(chela, home, 1);
+    let many = conversation(chela, home, 1 + WARM_TURNS);
+    assert_eq!(endpoint.calls().len() - asked, 2 + WARM_TURNS as usize);
+    let turn = Cost {
+        cpu: many.cpu.saturating_sub(few.cpu) / WARM_TURNS,
+        kib: many.kib,
+    };
+    report("one more turn, warm", turn, baseline);
+}
+
+/// A conversation of so many turns in one process, typed line by line.
+fn conversation(chela: &Path, home: &Path, turns: u32) -> Cost {
+    let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&keyboard).expect("a terminal");
+    unlockpt(&keyboard).expect("a terminal");
+    let name = ptsname(&keyboard, Vec::new()).expect("a terminal has a name");
+    let line = File::options()
+        .read(true)
+        .write(true)
+        .open(name.to_str().expect("a plain name"))
+        .expect("the other end");
+    let session = format!("turns-{turns}");
+    let child = command(chela, home, &["chat", "--session", &session])
+        .stdin(line)
+        .spawn()
+        .expect("the chat starts");
+    let mut keyboard = File::from(keyboard);
+    let typed = "hi\n".repeat(turns as usize) + "\u{4}";
+    keyboard.write_all(typed.as_bytes()).expect("it is typed");
+    cost(child)
 }
 
 #[expect(
@@ -73,7 +135,15 @@ fn measure(program: &Path, home: &Path, args: &[&str]) -> Cost {
 }
 
 fn run(program: &Path, home: &Path, args: &[&str]) -> Cost {
-    let child = Command::new(program)
+    let child = command(program, home, args)
+        .spawn()
+        .expect("the program starts");
+    cost(child)
+}
+
+fn command(program: &Path, home: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command
         .args(args)
         .env_clear()
         .env("HOME", home)
@@ -81,9 +151,11 @@ fn run(program: &Path, home: &Path, args: &[&str]) -> Cost {
         .current_dir(home)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the program starts");
+        .stderr(Stdio::null());
+    command
+}
+
+fn cost(child: Child) -> Cost {
     let used = child.wait4().expect("the program ends").rusage;
     Cost {
         cpu: used.utime + used.stime,

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use chela_config::{AgentView, Loaded};
 use chela_core::{AgentId, Host, SessionKey};
+use chela_ledger::Ledger;
 use chela_model::{Chain, Http, Models, ResolveError, Selection};
 
 use crate::assemble::{AssembleError, Assembler};
 use crate::conversation::{Conversation, ConversationAsk};
+use crate::secrets;
 use crate::session::{SessionError, Sessions};
 
 /// The agents of one config: their models, their sessions, their prompts. One per process.
@@ -20,6 +22,7 @@ pub struct Agents {
     pub(crate) http: Http,
     pub(crate) assembler: Assembler<Host, Arc<Loaded>>,
     sessions: Mutex<BTreeMap<AgentId, Arc<Sessions>>>,
+    ledger: OnceLock<Option<Arc<Ledger>>>,
 }
 
 impl std::fmt::Debug for Agents {
@@ -49,6 +52,7 @@ impl Agents {
             http: Http::new(host, &loaded),
             assembler: Assembler::new(host.clone(), Arc::clone(&loaded)),
             sessions: Mutex::default(),
+            ledger: OnceLock::new(),
             host: host.clone(),
             loaded,
         })
@@ -84,6 +88,18 @@ impl Agents {
         let sessions = Arc::new(Sessions::open(&self.host, agent)?);
         all.insert(agent.clone(), Arc::clone(&sessions));
         Ok(sessions)
+    }
+
+    /// The record of what happens. `None` when it cannot be opened: then nothing but reading is
+    /// done.
+    pub fn ledger(&self) -> Option<Arc<Ledger>> {
+        self.ledger
+            .get_or_init(|| {
+                let ledger = Ledger::open(&self.host).ok()?;
+                ledger.keep_secret(secrets::known(&self.loaded));
+                Some(Arc::new(ledger))
+            })
+            .clone()
     }
 
     pub(crate) fn view(&self, agent: &AgentId) -> Result<AgentView, AssembleError> {

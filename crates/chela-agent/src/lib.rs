@@ -16,6 +16,7 @@ mod local;
 pub mod report;
 pub mod saved;
 mod secret;
+mod secrets;
 pub mod session;
 pub mod skills;
 pub mod slash;

@@ -6,6 +6,7 @@
 //! was sent. Nothing but append: an old message is never edited.
 
 mod act;
+mod book;
 mod event;
 mod inbound;
 mod limits;
@@ -24,6 +25,7 @@ use crate::agent::OpenError;
 use crate::conversation::{Conversation, Inbound, Prefix};
 use crate::reply::{Gate, GateSettings, Shown};
 use crate::session::{Body, Meta, Session, SessionError};
+use book::Book;
 use limits::Spent;
 
 pub use event::{
@@ -76,6 +78,7 @@ struct Turn<'a> {
     /// The volatile zone, where it stands at the end of the system prompt.
     system_tail: String,
     spent: Spent,
+    book: Book,
     usage: Usage,
     meter: ContextMeter,
     reply: Reply,
@@ -114,10 +117,19 @@ impl<'a> Turn<'a> {
             model: target.reference().to_owned(),
             step: self.spent.steps + 1,
         });
+        let page = match self.open_page(&request) {
+            Ok(page) => page,
+            Err(ended) => return Ok(Step::End(ended)),
+        };
         let mut gate = Gate::new(self.gate_settings());
         let mut partial = Partial::default();
-        let heard = self.call(&request, &mut gate, &mut partial).await?;
-        let response = match heard {
+        let heard = self.call(&request, &mut gate, &mut partial).await;
+        match &heard {
+            Ok(Heard::Answer(response)) => self.close_page(page, &request, Ok(response)),
+            Ok(Heard::Interrupted(ended)) => self.close_page(page, &request, Err(ended.as_str())),
+            Err(error) => self.close_page(page, &request, Err(&error.to_string())),
+        }
+        let response = match heard? {
             Heard::Answer(response) => response,
             Heard::Interrupted(ended) => {
                 self.keep_partial(partial)?;

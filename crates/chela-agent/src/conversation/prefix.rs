@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use chela_core::{ContentHash, Zone};
+use chela_ledger::{SectionMark, ToolMark};
 use chela_model::{Chain, PromptProfile, SystemText, ToolSchema};
+use chela_prompt::{PartKind, Prompt};
 use chela_tools::Toolbox;
 
 use super::{Conversation, ToolUse};
@@ -20,6 +23,9 @@ pub(crate) struct Prefix {
     pub size: Size,
     /// `provider/model` it was made for.
     pub model: Option<String>,
+    /// What the stable zone is made of, for the record.
+    pub sections: Vec<SectionMark>,
+    pub tool_marks: Vec<ToolMark>,
 }
 
 impl Conversation {
@@ -54,23 +60,28 @@ impl Conversation {
         let frozen = self.sessions.frozen(&session)?;
         if let Some(frozen) = frozen.filter(|frozen| Some(&frozen.model) == model.as_ref()) {
             let names: Vec<String> = frozen.tools.iter().map(|tool| tool.name.clone()).collect();
+            let tools: Vec<ToolSchema> = frozen.tools.into_iter().map(ToolSchema::from).collect();
             return Ok(Prefix {
                 stable: frozen.stable,
-                tools: frozen.tools.into_iter().map(ToolSchema::from).collect(),
                 toolbox: toolbox.restrict(&names),
                 size,
                 model,
+                sections: frozen.sections,
+                tool_marks: tools.iter().map(tool_mark).collect(),
+                tools,
             });
         }
         let tools: Vec<ToolSchema> = toolbox.specs().map(toolset::schema_of).collect();
         let assembled = self.assemble(&tools, size, model.as_deref())?;
         let stable = assembled.prompt.stable().to_owned();
+        let sections = section_marks(&assembled.prompt);
         if let Some(model) = &model {
             self.sessions.freeze(
                 &session,
                 &Frozen {
                     stable: stable.clone(),
                     tools: tools.iter().cloned().map(FrozenTool::from).collect(),
+                    sections: sections.clone(),
                     model: model.clone(),
                     made_at: self.agents.host.unix_millis(),
                 },
@@ -78,10 +89,12 @@ impl Conversation {
         }
         Ok(Prefix {
             stable,
+            tool_marks: tools.iter().map(tool_mark).collect(),
             tools,
             toolbox,
             size,
             model,
+            sections,
         })
     }
 
@@ -130,6 +143,55 @@ impl Conversation {
             tools: Some(tools.to_vec()),
             ..Ask::default()
         })?)
+    }
+}
+
+/// The sections of the stable zone and the files in them, in prompt order.
+fn section_marks(prompt: &Prompt) -> Vec<SectionMark> {
+    let stable = prompt
+        .sections
+        .iter()
+        .filter(|section| section.zone == Zone::Stable);
+    stable
+        .flat_map(|section| {
+            let listed = prompt
+                .parts_of(section.id)
+                .filter_map(|part| match &part.kind {
+                    PartKind::File { .. } => None,
+                    kind => kind.name().map(str::to_owned),
+                });
+            let own = SectionMark {
+                id: section.id.as_str().to_owned(),
+                origin: (*section.origin).clone(),
+                trust: section.trust,
+                hash: ContentHash::of(prompt.slice(&section.range)),
+                bytes: section.range.len() as u64,
+                contributor: None,
+                lists: listed.collect(),
+            };
+            let files = prompt
+                .parts_of(section.id)
+                .filter(|part| matches!(part.kind, PartKind::File { .. }))
+                .map(|part| SectionMark {
+                    id: section.id.as_str().to_owned(),
+                    origin: (*part.origin).clone(),
+                    trust: part.trust,
+                    hash: ContentHash::of(prompt.slice(&part.range)),
+                    bytes: part.range.len() as u64,
+                    contributor: None,
+                    lists: Vec::new(),
+                });
+            std::iter::once(own).chain(files).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+fn tool_mark(tool: &ToolSchema) -> ToolMark {
+    let text = format!("{}\0{}\0{}", tool.name, tool.description, tool.parameters);
+    ToolMark {
+        name: tool.name.clone(),
+        hash: ContentHash::of(&text),
+        bytes: text.len() as u64,
     }
 }
 

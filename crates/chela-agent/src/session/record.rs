@@ -158,6 +158,9 @@ pub struct Frozen {
     pub stable: String,
     /// In the order they are sent.
     pub tools: Vec<FrozenTool>,
+    /// What the stable zone is made of, in order.
+    #[serde(default)]
+    pub sections: Vec<chela_ledger::SectionMark>,
     /// `provider/model` it was made for.
     pub model: String,
     /// Milliseconds since 1970.

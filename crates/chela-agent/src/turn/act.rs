@@ -77,7 +77,13 @@ impl Turn<'_> {
                 shortened(text)
             )),
             None => {
+                let effect = toolbox
+                    .get(&call.name)
+                    .map_or(Effect::Read, |tool| tool.spec().effect);
                 self.talk.sessions.begin_call(&self.session, &call.id)?;
+                if let Err(why) = self.book_call(call, effect) {
+                    return self.refused(call, &why);
+                }
                 let progress = |progress: Progress| {
                     self.surface.event(TurnEvent::ToolProgress {
                         id: call.id.clone(),
@@ -98,6 +104,7 @@ impl Turn<'_> {
                     .await
             }
         };
+        self.book_result(call, &output);
         let notice = self.notice_about(&output);
         self.talk
             .sessions
@@ -109,6 +116,18 @@ impl Turn<'_> {
             text: output.text(),
             details: output.details.clone(),
         });
+        Ok(output)
+    }
+
+    /// What cannot be put on record is not done.
+    fn refused(&self, call: &ToolCall, why: &str) -> Result<Output, SessionError> {
+        let output = Output::failed(format!(
+            "{} was not run, because it could not be put on record: {why}. Tell the user.",
+            call.name
+        ));
+        self.talk
+            .sessions
+            .append(&self.session, result_of(call, &output, None))?;
         Ok(output)
     }
 

@@ -10,6 +10,7 @@ use chela_memory::prelude::{daily_notes, triggered};
 use chela_model::{Message, Part, Usage};
 use serde_json::json;
 
+use super::book::Book;
 use super::limits::{Repeats, Spent, TurnLimits};
 use super::tail::{Block, BlockKind, Sent, tail, unforged};
 use super::{ContextMeter, Reply, Silence, Surface, Turn, TurnError};
@@ -61,6 +62,11 @@ impl<'a> Turn<'a> {
         let now = talk.agents.host.clock.now();
         Ok(Self {
             spent: Spent::new(talk.turn_limits(), now),
+            book: Book::open(
+                talk.agents.ledger(),
+                talk.agents.host.random_hex(8),
+                &branch,
+            ),
             talk,
             surface,
             session,

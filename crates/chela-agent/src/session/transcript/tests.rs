@@ -128,6 +128,7 @@ fn what_is_known_about_a_session_is_kept() {
         )
         .unwrap();
     let frozen = Frozen {
+        sections: Vec::new(),
         stable: "You are".into(),
         tools: Vec::new(),
         model: "a/b".into(),

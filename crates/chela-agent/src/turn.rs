@@ -7,6 +7,7 @@
 
 mod act;
 mod book;
+mod changes;
 mod event;
 mod inbound;
 mod limits;

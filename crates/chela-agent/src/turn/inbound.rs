@@ -11,6 +11,7 @@ use chela_model::{Message, Part, Usage};
 use serde_json::json;
 
 use super::book::Book;
+use super::changes::changes;
 use super::limits::{Repeats, Spent, TurnLimits};
 use super::tail::{Block, BlockKind, Sent, tail, unforged};
 use super::{ContextMeter, Reply, Silence, Surface, Turn, TurnError};
@@ -29,10 +30,10 @@ impl<'a> Turn<'a> {
         let chain = talk.chain().map_err(crate::agent::OpenError::from)?;
         let prefix = talk.prefix_for(Some(&chain))?;
         let model = chain.primary().reference();
-        let volatile = talk
+        let now = talk
             .assemble(&prefix.tools, prefix.size, Some(model))?
             .prompt;
-        let volatile = volatile.volatile().trim().to_owned();
+        let volatile = now.volatile().trim().to_owned();
         let placement = talk.view.context_placement.value;
         let mut blocks = Vec::new();
         if placement != Placement::SystemTail {
@@ -43,6 +44,7 @@ impl<'a> Turn<'a> {
                 trust: Trust::Operator,
             });
         }
+        blocks.extend(changes(&prefix.sections, &now));
         let branch = talk.sessions.branch(&session)?;
         blocks.extend(talk.blocks_for(&message.text, is_first(&branch)));
         let (content, lead, sent) = content_of(&message, &blocks, &sent_before(&branch));
@@ -59,9 +61,8 @@ impl<'a> Turn<'a> {
                 ..Meta::default()
             },
         )?;
-        let now = talk.agents.host.clock.now();
         Ok(Self {
-            spent: Spent::new(talk.turn_limits(), now),
+            spent: Spent::new(talk.turn_limits(), talk.agents.host.clock.now()),
             book: Book::open(
                 talk.agents.ledger(),
                 talk.agents.host.random_hex(8),

@@ -26,6 +26,8 @@ pub struct Block {
 pub enum BlockKind {
     /// The volatile zone of the prompt.
     Facts,
+    /// Files of the prompt that changed since the session began.
+    Changes,
     /// Daily notes a fresh session starts with.
     RecentNotes,
     /// Memory entries the message calls up.
@@ -40,6 +42,7 @@ impl BlockKind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Facts => "facts",
+            Self::Changes => "changes",
             Self::RecentNotes => "recent-notes",
             Self::Recall => "recall",
             Self::Skills => "skills",
@@ -49,7 +52,7 @@ impl BlockKind {
 
     /// Whether a block holds until it is replaced, so that saying it again says nothing.
     fn lasts(self) -> bool {
-        matches!(self, Self::Facts)
+        matches!(self, Self::Facts | Self::Changes)
     }
 }
 

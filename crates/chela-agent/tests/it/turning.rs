@@ -369,3 +369,73 @@ fn a_long_conversation_is_made_short_and_nothing_is_lost() {
             .any(|message| message.to_string().contains("name=\\\"facts\\\""))
     );
 }
+
+#[test]
+fn every_request_is_on_record_and_can_be_sent_again() {
+    let home = Home::new(Script::steps([
+        Step::tool("write", json!({ "path": "new.txt", "content": "hello" })),
+        Step::reply("Written."),
+        Step::reply("Yes."),
+    ]));
+    home.say("write it").0.expect("an answer");
+    home.say("sure?").0.expect("an answer");
+    let ledger = home.talk.agents().ledger().expect("a ledger");
+    let mut records = ledger
+        .list(&chela_ledger::RecordFilter::default())
+        .expect("a list");
+    assert_eq!(records.len(), 3);
+    records.sort_by_key(|record| record.id);
+    for (record, sent) in records.iter().zip(home.endpoint.calls()) {
+        let replayed = ledger.replay(record.id, &|_| None).expect("a replay");
+        assert!(replayed.matches());
+        assert!(replayed.bytes == sent.body.as_bytes(), "what was sent is on record");
+    }
+    let verdict = ledger.verify().expect("a verdict");
+    assert!(verdict.is_sound(), "{verdict:?}");
+    let session = home.talk.session();
+    let report = ledger
+        .cache_report(session.id.as_str(), &|_| None)
+        .expect("a report")
+        .expect("a session");
+    assert_eq!(report.avoidable_breaks, 0, "{report:?}");
+}
+
+#[test]
+fn an_edited_file_is_told_once_and_the_prefix_does_not_move() {
+    let home = Home::new(Script::always(Step::reply("Fine.")));
+    let memory = home.host.state_dir().join("workspace/MEMORY.md");
+    std::fs::write(&memory, "The safe is blue.\n").expect("a memory");
+    home.say("one").0.expect("an answer");
+    std::fs::write(&memory, "The safe is green.\n").expect("a memory");
+    home.say("two").0.expect("an answer");
+    home.say("three").0.expect("an answer");
+    let requests = home.requests();
+    let system = |request: &Value| request["messages"][0].clone();
+    assert_eq!(system(&requests[0]), system(&requests[2]));
+    assert!(
+        system(&requests[0])
+            .to_string()
+            .contains("The safe is blue.")
+    );
+    let last = requests[2]["messages"].to_string();
+    assert_eq!(last.matches("The safe is green.").count(), 1);
+}
+
+#[test]
+fn a_spending_limit_stops_before_the_call() {
+    let home = Home::with(
+        Script::always(Step::reply("Fine.")),
+        json!({ "limits": { "session": { "tokens": 30_000 } } }),
+    );
+    let mut ended = Ended::Done;
+    for _ in 0..20 {
+        ended = home.say("go on").0.expect("an outcome").ended;
+        if ended != Ended::Done {
+            break;
+        }
+    }
+    assert!(
+        matches!(&ended, Ended::Limit(why) if why.contains("limits.session")),
+        "{ended:?}"
+    );
+}

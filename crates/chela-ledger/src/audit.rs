@@ -148,7 +148,7 @@ impl Ledger {
                     filter.about,
                     limit
                 ],
-                |row| entry_of(row),
+                entry_of,
             )?;
             rows.map(|row| row?.map_err(Trouble::Damage))
                 .collect::<Result<Vec<_>, _>>()

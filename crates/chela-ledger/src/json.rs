@@ -161,7 +161,7 @@ impl Scan<'_> {
         });
         match kind {
             Kind::Object | Kind::Array => self.inside(kind, depth)?,
-            Kind::Text => drop(self.quoted()?),
+            Kind::Text => self.quoted().map(|_| ())?,
             Kind::Word => self.word()?,
         }
         let last = self.nodes.len();

@@ -9,6 +9,9 @@ use crate::audit::{AuditKind, Chain};
 use crate::manifest;
 use crate::store::{Durable, Ledger, LedgerError, Trouble};
 
+/// What limits by the month look back on, in milliseconds; calls are kept at least as long.
+const LONGEST_LIMIT: u64 = 32 * 86_400_000;
+
 /// How much is kept. The audit chain itself is never shortened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Retention {
@@ -30,7 +33,7 @@ pub struct Forgotten {
 impl Ledger {
     /// Deletes the requests of a session and what only they used.
     pub fn forget_session(&self, session: &str) -> Result<Forgotten, LedgerError> {
-        self.chained(Durable::Disk, |tx, chain| {
+        let forgotten = self.chained(Durable::Disk, |tx, chain| {
             let ids = ids(
                 tx,
                 "SELECT records.id FROM records JOIN sessions ON sessions.row = records.session \
@@ -40,15 +43,21 @@ impl Ledger {
             let forgotten = forget(tx, chain, &ids, "session deleted")?;
             tx.execute("DELETE FROM sessions WHERE id = ?1", [session])?;
             Ok(forgotten)
-        })
+        })?;
+        self.tidy();
+        Ok(forgotten)
     }
 
     /// Deletes what is older or more than wanted.
     pub fn retain(&self, retention: Retention) -> Result<Forgotten, LedgerError> {
         let now = self.host.unix_millis();
-        self.chained(Durable::Disk, |tx, chain| {
+        let forgotten = self.chained(Durable::Disk, |tx, chain| {
             let mut sum = Forgotten::default();
             if let Some(age) = retention.age {
+                tx.execute(
+                    "DELETE FROM calls WHERE at < ?1",
+                    [now.saturating_sub(age.max(LONGEST_LIMIT))],
+                )?;
                 let old = ids(
                     tx,
                     "SELECT id FROM records WHERE at < ?1 ORDER BY id",
@@ -75,7 +84,11 @@ impl Ledger {
                 }
             }
             Ok(sum)
-        })
+        })?;
+        if forgotten.requests > 0 {
+            self.tidy();
+        }
+        Ok(forgotten)
     }
 
     /// Bytes of all stored contents.

@@ -182,6 +182,15 @@ impl Ledger {
             .map_err(|trouble| self.explained(trouble))
     }
 
+    /// Gives room back after a deletion. Somebody may be reading: then it is for another time.
+    pub(crate) fn tidy(&self) {
+        let connection = self.locked();
+        let _ = connection
+            .prepare("PRAGMA incremental_vacuum")
+            .and_then(|mut statement| statement.query([])?.next().map(drop));
+        let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    }
+
     pub(crate) fn explained(&self, trouble: Trouble) -> LedgerError {
         match trouble {
             Trouble::Sqlite(error) => explain(&self.path, error),
@@ -267,6 +276,9 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
     if found > schema::VERSION {
         return Ok(());
     }
+    // What is deleted is gone, and gives its room back; the latter only in a new file.
+    connection.pragma_update(None, "secure_delete", "ON")?;
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     if found < schema::VERSION {

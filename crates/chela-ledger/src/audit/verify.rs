@@ -17,7 +17,7 @@ use crate::store::{Ledger, LedgerError, Trouble};
 pub(super) use chain::ChainCheck;
 
 /// What a look at everything found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Verdict {
     pub entries: u64,
@@ -101,18 +101,6 @@ struct Sealed {
     begun: Option<String>,
     ended: Option<String>,
     forgotten: bool,
-}
-
-impl Default for Verdict {
-    fn default() -> Self {
-        Self {
-            entries: 0,
-            requests: 0,
-            contents: 0,
-            newest: None,
-            damage: Vec::new(),
-        }
-    }
 }
 
 impl Check {

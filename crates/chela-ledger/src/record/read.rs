@@ -125,16 +125,20 @@ impl Ledger {
         })
     }
 
-    /// The session that was recorded last, under this key where one is given.
-    pub fn newest_session(&self, key: Option<&str>) -> Result<Option<String>, LedgerError> {
+    /// The id of the session a person means: by its id or the start of one, by its key or the end
+    /// of one; of several the one recorded last. `None` for the last of all.
+    pub fn find_session(&self, given: Option<&str>) -> Result<Option<String>, LedgerError> {
         self.read(|tx| {
             Ok(tx
                 .prepare_cached(
                     "SELECT sessions.id FROM records \
                      JOIN sessions ON sessions.row = records.session \
-                     WHERE ?1 IS NULL OR sessions.key = ?1 ORDER BY records.id DESC LIMIT 1",
+                     WHERE ?1 IS NULL OR sessions.id = ?1 OR sessions.key = ?1 \
+                     OR (length(?1) >= 4 AND substr(sessions.id, 1, length(?1)) = ?1) \
+                     OR substr(sessions.key, -length(?1) - 1) = ':' || ?1 \
+                     ORDER BY (sessions.id = ?1) DESC, records.id DESC LIMIT 1",
                 )?
-                .query_row([key], |row| row.get(0))
+                .query_row([given], |row| row.get(0))
                 .optional()?)
         })
     }

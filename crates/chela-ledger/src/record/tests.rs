@@ -58,10 +58,11 @@ fn secrets_do_not_reach_the_disk() {
         name: "OPENAI_API_KEY".into(),
         value: value.into(),
     }]);
-    let said = Said::new(
+    let mut said = Said::new(
         "s1",
         &chat("you", &[&format!("my key is {value}, keep it")], &[]),
     );
+    said.url = format!("https://api.example.com/v1?key={value}");
     let (id, _) = desk.record(&said);
     let outcome = Outcome {
         response: json!({ "text": format!("I know {value}") }),
@@ -163,7 +164,12 @@ fn requests_are_listed_by_what_they_belong_to() {
         ..RecordFilter::default()
     };
     assert_eq!(ids(later), [2]);
-    assert_eq!(desk.ledger.newest_session(None).unwrap().unwrap(), "s1");
+    let find = |given| desk.ledger.find_session(given).unwrap();
+    assert_eq!(find(None).as_deref(), Some("s1"));
+    assert_eq!(find(Some("s2")).as_deref(), Some("s2"));
+    assert_eq!(find(Some("agent:main:main")).as_deref(), Some("s1"));
+    assert_eq!(find(Some("main")).as_deref(), Some("s1"));
+    assert_eq!(find(Some("ain")), None);
 }
 
 #[test]
@@ -215,6 +221,8 @@ fn differences_are_named_part_by_part() {
 fn forgetting_takes_what_nobody_else_uses() {
     let desk = Desk::new();
     let shared = long("shared");
+    let secret = "nothing but a memory";
+    desk.record(&Said::new("s1", &chat(&shared, &[secret], &[])));
     let first = desk
         .record(&Said::new("s1", &chat(&shared, &[&long("mine")], &[])))
         .0;
@@ -223,7 +231,12 @@ fn forgetting_takes_what_nobody_else_uses() {
         .0;
     let before = desk.ledger.stored_bytes().unwrap();
     let gone = desk.ledger.forget_session("s1").unwrap();
-    assert_eq!((gone.requests, gone.contents), (1, 1));
+    assert_eq!(gone.requests, 2);
+    assert!(gone.contents >= 2);
+    for file in std::fs::read_dir(desk.ledger.path().parent().unwrap()).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        assert!(!String::from_utf8_lossy(&bytes).contains(secret));
+    }
     assert_eq!(desk.ledger.stored_bytes().unwrap(), before - gone.bytes);
     assert!(matches!(
         desk.ledger.raw(first),

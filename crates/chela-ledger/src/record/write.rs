@@ -23,7 +23,14 @@ impl Ledger {
     /// Puts a request on record and into the audit chain, and compares it with the one before it
     /// in its session. Survives the death of the process from here on.
     pub fn begin(&self, request: &RequestRecord<'_>) -> Result<(RecordId, Reuse), LedgerError> {
-        let (stored, redactions) = redact(request.body, &self.known_secrets());
+        let secrets = self.known_secrets();
+        let (stored, redactions) = redact(request.body, &secrets);
+        // Some endpoints take their key in the address.
+        let url = redact_text(request.url, &secrets);
+        let request = &RequestRecord {
+            url: &url,
+            ..*request
+        };
         let sent = ContentHash::of(request.body);
         let draft = Draft {
             request,

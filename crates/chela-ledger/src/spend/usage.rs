@@ -1,5 +1,6 @@
 //! What was used, summed up.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use chela_core::Origin;
@@ -158,19 +159,24 @@ impl Parts {
         line: &Line,
         sums: &mut BTreeMap<String, UsageSum>,
     ) -> Result<(), Trouble> {
-        if !self.sections.contains_key(&line.sections) {
-            let marks: Vec<SectionMark> = serde_json::from_slice(&blob::get(tx, line.sections)?)?;
-            let named = marks.iter().map(|mark| (named(mark), mark.bytes)).collect();
-            self.sections.insert(line.sections, named);
-        }
-        if !self.tools.contains_key(&line.tools) {
-            let marks: Vec<ToolMark> = serde_json::from_slice(&blob::get(tx, line.tools)?)?;
-            self.tools
-                .insert(line.tools, marks.iter().map(|mark| mark.bytes).sum());
-        }
+        let sections = match self.sections.entry(line.sections) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let marks: Vec<SectionMark> =
+                    serde_json::from_slice(&blob::get(tx, line.sections)?)?;
+                place.insert(marks.iter().map(|mark| (named(mark), mark.bytes)).collect())
+            }
+        };
+        let tools = match self.tools.entry(line.tools) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(place) => {
+                let marks: Vec<ToolMark> = serde_json::from_slice(&blob::get(tx, line.tools)?)?;
+                *place.insert(marks.iter().map(|mark| mark.bytes).sum())
+            }
+        };
         let mut left = line.sum.input;
-        let tools = [("tools".to_owned(), self.tools[&line.tools])];
-        for (name, bytes) in self.sections[&line.sections].iter().chain(&tools) {
+        let tools = [("tools".to_owned(), tools)];
+        for (name, bytes) in sections.iter().chain(&tools) {
             let share =
                 u128::from(line.sum.input) * u128::from(*bytes) / u128::from(line.length.max(1));
             let share = u64::try_from(share).unwrap_or(left).min(left);

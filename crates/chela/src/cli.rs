@@ -1,7 +1,11 @@
 //! What can be typed. What it means is decided in `cmd`.
 
 pub mod approvals;
+pub mod audit;
+pub mod cache;
 pub mod skills;
+pub mod turn;
+pub mod usage;
 
 mod chat;
 mod memory;
@@ -104,6 +108,27 @@ Examples:
     /// The conversations: list, read, export, clean up
     #[command(subcommand)]
     Sessions(SessionsCommand),
+
+    /// The requests on record: list, show, compare, make again
+    #[command(subcommand)]
+    Turn(turn::TurnCommand),
+
+    /// What was decided and done, and whether the record is whole
+    #[command(subcommand)]
+    Audit(audit::AuditCommand),
+
+    /// What the provider's cache could reuse, and why not more
+    #[command(subcommand)]
+    Cache(cache::CacheCommand),
+
+    /// What was used: tokens and money, summed up
+    #[command(after_help = "\
+Examples:
+  chela usage                     by day
+  chela usage --by model --days 7
+  chela usage --by cause          what broken prefixes had to do with it
+  chela usage --by section --json")]
+    Usage(usage::UsageArgs),
 
     /// The agents, what they may do and where each setting comes from
     #[command(subcommand)]

@@ -2,6 +2,8 @@
 
 mod agents;
 mod approvals;
+mod audit;
+mod cache;
 mod chat;
 mod config;
 mod context;
@@ -9,6 +11,7 @@ mod doctor;
 mod explain;
 mod init;
 mod input;
+mod ledger;
 mod memory;
 mod models;
 mod notices;
@@ -20,6 +23,8 @@ mod skills;
 mod status;
 mod testkit;
 mod time;
+mod turn;
+mod usage;
 mod workspace;
 
 use chela_core::Host;
@@ -45,6 +50,10 @@ pub fn run(host: &Host, screen: &mut Screen, command: Option<Command>) -> Outcom
         Some(Command::Memory(command)) => memory::run(host, screen, command),
         Some(Command::Models(command)) => models::run(host, screen, command),
         Some(Command::Sessions(command)) => sessions::run(host, screen, command),
+        Some(Command::Turn(command)) => turn::run(host, screen, command),
+        Some(Command::Audit(command)) => audit::run(host, screen, command),
+        Some(Command::Cache(command)) => cache::run(host, screen, command),
+        Some(Command::Usage(args)) => usage::run(host, screen, &args),
         Some(Command::Agents(command)) => agents::run(host, screen, command),
         Some(Command::Skills(command)) => skills::run(host, screen, command),
         Some(Command::Approvals(command)) => approvals::run(host, screen, command),

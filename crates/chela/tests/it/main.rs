@@ -15,6 +15,7 @@ mod faults;
 mod first_use;
 mod hostile;
 mod kill;
+mod ledger;
 mod memory;
 mod models;
 mod prompt;

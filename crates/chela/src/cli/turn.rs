@@ -1,0 +1,62 @@
+//! `chela turn …`, as typed.
+
+use clap::Subcommand;
+
+#[derive(Debug, Subcommand)]
+pub enum TurnCommand {
+    /// List the requests on record, the newest last
+    #[command(after_help = "\
+Examples:
+  chela turn list
+  chela turn list --session main -n 50
+  chela turn list --json")]
+    List {
+        /// Only this conversation: its id, the start of it, or its key
+        #[arg(long, value_name = "SESSION")]
+        session: Option<String>,
+        /// Only this agent's
+        #[arg(long, short = 'a', value_name = "ID")]
+        agent: Option<String>,
+        /// Most requests
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 30)]
+        limit: usize,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
+    /// What a request was made of, what came of it and what it cost
+    #[command(after_help = "\
+Examples:
+  chela turn show 12
+  chela turn show 12 --raw | jq .messages     the bytes, names standing for secrets")]
+    Show {
+        /// Its number, from `list`
+        id: i64,
+        /// Print the request itself, byte for byte
+        #[arg(long, conflicts_with = "json")]
+        raw: bool,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
+    /// What differs between two requests, part by part
+    Diff {
+        /// The number of the first
+        one: i64,
+        /// The number of the second
+        other: i64,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make a request again and compare it with what was sent
+    #[command(after_help = "\
+Secrets are not on record. Their values are taken from the environment variables of their names.")]
+    Replay {
+        /// Its number, from `list`
+        id: i64,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
+}

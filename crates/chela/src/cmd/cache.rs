@@ -1,0 +1,98 @@
+//! `chela cache why`: what each request could reuse, and why not more.
+
+use chela_core::Host;
+use chela_ledger::{CacheReport, CacheTurn, Ledger, dollars};
+use chela_model::Models;
+use chela_tools::approvals::shown;
+
+use super::time::utc;
+use super::turn::{number, percent};
+use super::{Outcome, Setup, ledger};
+use crate::cli::cache::CacheCommand;
+use crate::fail::Exit;
+use crate::screen::{Paint, Screen, counted, grouped};
+
+pub fn run(host: &Host, screen: &mut Screen, command: CacheCommand) -> Outcome {
+    let CacheCommand::Why { session, json } = command;
+    let setup = Setup::look(host);
+    let models = Models::of(host, &setup.loaded);
+    ledger::with(host, screen, |ledger, screen| {
+        why(ledger, &models, screen, (session.as_deref(), json))
+    })
+}
+
+fn why(
+    ledger: &Ledger,
+    models: &Models,
+    screen: &mut Screen,
+    (given, as_json): (Option<&str>, bool),
+) -> Outcome {
+    let session = ledger::session(ledger, given)?;
+    let report = ledger.cache_report(&session, &|model| ledger::prices(models, model))?;
+    let Some(report) = report else {
+        return Ok(Exit::Fine);
+    };
+    if as_json {
+        screen.json(&report)?;
+        return Ok(Exit::Fine);
+    }
+    let paint = screen.paint;
+    screen.line(format!(
+        "{} {}",
+        paint.bold(shown(&report.key)),
+        paint.dim(shown(&report.session))
+    ))?;
+    let rows: Vec<Vec<String>> = report.turns.iter().map(|turn| row(turn, paint)).collect();
+    screen.table("  ", &rows)?;
+    screen.paragraph("", &in_words(&report))?;
+    Ok(Exit::Fine)
+}
+
+fn row(turn: &CacheTurn, paint: Paint) -> Vec<String> {
+    let reuse = &turn.reuse;
+    let said = match &reuse.broken {
+        None => paint.good("the rest is new"),
+        Some(broken) => {
+            let price = match (reuse.reread_tokens, turn.reread_cost) {
+                (0, _) => String::new(),
+                (tokens, None) => format!("; {} tokens read again", grouped(number(tokens))),
+                (tokens, Some(cost)) => {
+                    let tokens = grouped(number(tokens));
+                    format!("; {tokens} tokens read again for {}", dollars(cost))
+                }
+            };
+            let place = match broken.path.is_empty() {
+                true => String::new(),
+                false => format!(
+                    " ({} at byte {})",
+                    broken.place,
+                    grouped(number(broken.offset))
+                ),
+            };
+            shown(&format!("{}{place}{price}", broken.cause))
+        }
+    };
+    vec![
+        paint.accent(turn.record),
+        paint.dim(utc(turn.at / 1000)),
+        format!(
+            "{} of {} tokens reused",
+            grouped(number(reuse.tokens)),
+            grouped(number(reuse.total_tokens))
+        ),
+        said,
+    ]
+}
+
+fn in_words(report: &CacheReport) -> String {
+    let part = percent(report.reused_tokens, report.total_tokens);
+    let breaks = match report.avoidable_breaks {
+        0 => "nothing broke the prefix that did not have to".to_owned(),
+        many => format!("{} that could have been avoided", counted(many, "break")),
+    };
+    let price = match (report.reread_tokens, report.reread_cost) {
+        (0, _) | (_, None) => String::new(),
+        (_, Some(cost)) => format!(" What was read again cost {}.", dollars(cost)),
+    };
+    format!("{part} % of all input could be reused; {breaks}.{price}")
+}

@@ -1,0 +1,53 @@
+//! The ledger, for the commands that read it.
+
+use chela_core::Host;
+use chela_ledger::{Ledger, LedgerError, Prices};
+use chela_model::Models;
+
+use super::Outcome;
+use crate::fail::{Exit, Fail};
+use crate::screen::Screen;
+
+impl From<LedgerError> for Fail {
+    fn from(error: LedgerError) -> Self {
+        let cause = std::error::Error::source(&error)
+            .map(|source| format!(": {source}"))
+            .unwrap_or_default();
+        Self::new(format!("{error}{cause}"))
+    }
+}
+
+/// Runs a command on the ledger; where there is none, says so.
+pub fn with(
+    host: &Host,
+    screen: &mut Screen,
+    run: impl FnOnce(&Ledger, &mut Screen) -> Outcome,
+) -> Outcome {
+    match Ledger::open_existing(host)? {
+        Some(ledger) => run(&ledger, screen),
+        None => {
+            screen.line("Nothing is on record yet: the first message to a model begins it.")?;
+            Ok(Exit::Fine)
+        }
+    }
+}
+
+/// The id of the session that is meant.
+pub fn session(ledger: &Ledger, given: Option<&str>) -> Result<String, Fail> {
+    ledger.find_session(given)?.ok_or_else(|| {
+        let what = given.unwrap_or("of any conversation");
+        Fail::new(format!("nothing is on record for `{what}`"))
+            .hint("chela turn list shows what is on record")
+    })
+}
+
+/// What a model costs, as far as the config or the table knows.
+pub fn prices(models: &Models, model: &str) -> Option<Prices> {
+    let cost = models.resolve(model).ok()?.info().cost?;
+    Some(Prices::per_million(
+        cost.input,
+        cost.output,
+        cost.cache_read,
+        cost.cache_write,
+    ))
+}

@@ -1,0 +1,296 @@
+//! `chela turn …`: the requests on record.
+
+use chela_core::Host;
+use chela_ledger::{Change, Ledger, Record, RecordFilter, RecordId, Summary, dollars};
+use chela_tools::approvals::shown;
+use serde_json::json;
+
+use super::time::utc;
+use super::{Outcome, ledger};
+use crate::cli::turn::TurnCommand;
+use crate::fail::Exit;
+use crate::screen::{Screen, counted, grouped, shorten};
+
+pub fn run(host: &Host, screen: &mut Screen, command: TurnCommand) -> Outcome {
+    ledger::with(host, screen, |ledger, screen| match command {
+        TurnCommand::List {
+            session,
+            agent,
+            limit,
+            json,
+        } => {
+            let session = session
+                .map(|given| ledger::session(ledger, Some(&given)))
+                .transpose()?;
+            let filter = RecordFilter {
+                agent,
+                session,
+                limit: Some(limit),
+                ..RecordFilter::default()
+            };
+            list(ledger, screen, &filter, json)
+        }
+        TurnCommand::Show { id, raw: true, .. } => {
+            screen.bytes(&ledger.raw(RecordId(id))?)?;
+            Ok(Exit::Fine)
+        }
+        TurnCommand::Show { id, json, .. } => show(ledger, screen, RecordId(id), json),
+        TurnCommand::Diff { one, other, json } => {
+            diff(ledger, screen, (RecordId(one), RecordId(other)), json)
+        }
+        TurnCommand::Replay { id, json } => replay(host, ledger, screen, (RecordId(id), json)),
+    })
+}
+
+fn list(ledger: &Ledger, screen: &mut Screen, filter: &RecordFilter, as_json: bool) -> Outcome {
+    let list = ledger.list(filter)?;
+    if as_json {
+        screen.json(&list)?;
+        return Ok(Exit::Fine);
+    }
+    let paint = screen.paint;
+    let rows: Vec<Vec<String>> = list
+        .iter()
+        .map(|one| {
+            vec![
+                paint.accent(one.id),
+                paint.dim(utc(one.at / 1000)),
+                shown(&one.session_key),
+                shown(&one.model),
+                format!("{} tokens", grouped(number(input(one)))),
+                format!("{} % reused", percent(one.reused_tokens, one.tokens)),
+                how_it_ended(one),
+            ]
+        })
+        .collect();
+    screen.table("", &rows)?;
+    Ok(Exit::Fine)
+}
+
+fn show(ledger: &Ledger, screen: &mut Screen, id: RecordId, as_json: bool) -> Outcome {
+    let record = ledger.show(id)?;
+    if as_json {
+        screen.json(&record)?;
+        return Ok(Exit::Fine);
+    }
+    screen.table("", &head(&record))?;
+    let paint = screen.paint;
+    if !record.sections.is_empty() {
+        screen.blank()?;
+        screen.line(paint.bold("Sections"))?;
+        let rows: Vec<Vec<String>> = record
+            .sections
+            .iter()
+            .map(|mark| {
+                vec![
+                    shown(&mark.id),
+                    shown(&mark.origin.to_string()),
+                    mark.trust.as_str().to_owned(),
+                    counted(number(mark.bytes), "byte"),
+                    paint.dim(mark.hash.short()),
+                ]
+            })
+            .collect();
+        screen.table("  ", &rows)?;
+    }
+    if let Some(outcome) = &record.outcome
+        && !outcome.tool_calls.is_empty()
+    {
+        screen.blank()?;
+        screen.line(paint.bold("Tool calls"))?;
+        let rows: Vec<Vec<String>> = outcome
+            .tool_calls
+            .iter()
+            .map(|call| {
+                [&call.tool, &call.decision, &call.outcome]
+                    .map(|text| shown(text))
+                    .to_vec()
+            })
+            .collect();
+        screen.table("  ", &rows)?;
+    }
+    Ok(Exit::Fine)
+}
+
+fn head(record: &Record) -> Vec<Vec<String>> {
+    let summary = &record.summary;
+    let mut rows = vec![
+        ("request", summary.id.to_string()),
+        ("at", utc(summary.at / 1000)),
+        (
+            "session",
+            format!(
+                "{} ({})",
+                shown(&summary.session_key),
+                shown(&summary.session)
+            ),
+        ),
+        (
+            "turn",
+            format!("{}, step {}", shown(&summary.turn), summary.step),
+        ),
+        (
+            "model",
+            format!("{} at {}", shown(&summary.model), shown(&record.url)),
+        ),
+        (
+            "sent",
+            format!(
+                "{}, SHA-256 {}",
+                counted(number(summary.length), "byte"),
+                record.sent
+            ),
+        ),
+        (
+            "reused",
+            format!(
+                "{} of {} tokens",
+                grouped(number(record.reuse.tokens)),
+                grouped(number(record.reuse.total_tokens))
+            ),
+        ),
+    ];
+    if let Some(broken) = &record.reuse.broken {
+        rows.push((
+            "because",
+            shown(&format!("{}, at {}", broken.cause, broken.place)),
+        ));
+    }
+    if !record.redactions.is_empty() {
+        let names: Vec<String> = record
+            .redactions
+            .iter()
+            .map(|one| shown(&one.name))
+            .collect();
+        rows.push(("left out", format!("the secrets {}", names.join(", "))));
+    }
+    if let Some(usage) = &summary.usage {
+        let whose = if usage.estimated {
+            "estimated"
+        } else {
+            "as the provider counts"
+        };
+        let text = format!(
+            "{} in ({} from its cache), {} out, {whose}",
+            grouped(number(usage.input)),
+            grouped(number(usage.cache_read)),
+            grouped(number(usage.output))
+        );
+        rows.push(("tokens", text));
+    }
+    rows.push(("tools", counted(record.tools.len(), "tool")));
+    rows.push(("ended", how_it_ended(summary)));
+    rows.into_iter()
+        .map(|(name, value)| vec![name.to_owned(), value])
+        .collect()
+}
+
+fn diff(
+    ledger: &Ledger,
+    screen: &mut Screen,
+    (one, other): (RecordId, RecordId),
+    as_json: bool,
+) -> Outcome {
+    let found = ledger.diff(one, other)?;
+    if as_json {
+        screen.json(&found)?;
+        return Ok(Exit::Fine);
+    }
+    if found.is_empty() {
+        screen.line("Both requests are the same.")?;
+        return Ok(Exit::Fine);
+    }
+    let paint = screen.paint;
+    for one in &found {
+        let bytes = |side: &Option<chela_ledger::Side>| side.as_ref().map_or(0, |side| side.bytes);
+        let (mark, size) = match one.change {
+            Change::Added => (paint.good("+"), format!("{} bytes", bytes(&one.after))),
+            Change::Removed => (paint.bad("-"), format!("{} bytes", bytes(&one.before))),
+            Change::Changed => (
+                paint.warn("~"),
+                format!("{} → {} bytes", bytes(&one.before), bytes(&one.after)),
+            ),
+        };
+        let place = shown(&one.place.to_string());
+        screen.line(format!("{mark} {place}  {}", paint.dim(size)))?;
+        for (sign, side) in [("-", &one.before), ("+", &one.after)] {
+            let text = side.as_ref().and_then(|side| side.text.as_deref());
+            if let Some(text) = text {
+                screen.line(format!("    {sign} {}", shorten(&shown(text), 160)))?;
+            }
+        }
+    }
+    Ok(Exit::Fine)
+}
+
+fn replay(
+    host: &Host,
+    ledger: &Ledger,
+    screen: &mut Screen,
+    (id, as_json): (RecordId, bool),
+) -> Outcome {
+    let replayed = ledger.replay(id, &|name| host.var(name).map(str::to_owned))?;
+    let exit = match replayed.matches() {
+        true => Exit::Fine,
+        false => Exit::Findings,
+    };
+    if as_json {
+        screen.json(&json!({
+            "matches": replayed.matches(),
+            "bytes": replayed.bytes.len(),
+            "hash": replayed.hash,
+            "sent": replayed.sent,
+            "unknownSecrets": replayed.unknown_secrets,
+        }))?;
+        return Ok(exit);
+    }
+    let paint = screen.paint;
+    let size = counted(replayed.bytes.len(), "byte");
+    if replayed.matches() {
+        let line = format!(
+            "Request {id} is what was sent: {size}, SHA-256 {}",
+            replayed.hash
+        );
+        screen.line(paint.good(line))?;
+    } else if replayed.unknown_secrets.is_empty() {
+        let line = format!(
+            "Request {id} is not what was sent: {size}, SHA-256 {}",
+            replayed.hash
+        );
+        screen.line(paint.bad(line))?;
+        screen.line(format!("  sent was {}", replayed.sent))?;
+    } else {
+        let names: Vec<String> = replayed
+            .unknown_secrets
+            .iter()
+            .map(|name| shown(name))
+            .collect();
+        screen.line(format!(
+            "Request {id} cannot be compared: set {} to the values of then.",
+            names.join(", ")
+        ))?;
+    }
+    Ok(exit)
+}
+
+fn how_it_ended(summary: &Summary) -> String {
+    match (&summary.error, summary.ended, summary.cost) {
+        (Some(error), _, _) => shorten(&shown(error), 60),
+        (None, None, _) => "no answer on record".to_owned(),
+        (None, Some(_), Some(cost)) => dollars(cost),
+        (None, Some(_), None) => "done".to_owned(),
+    }
+}
+
+/// What the provider counted, or what we did.
+fn input(summary: &Summary) -> u64 {
+    summary.usage.map_or(summary.tokens, |usage| usage.input)
+}
+
+pub fn percent(part: u64, whole: u64) -> u64 {
+    part.saturating_mul(100).checked_div(whole).unwrap_or(0)
+}
+
+pub fn number(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,172 @@
+//! `chela turn`, `audit`, `cache` and `usage`: what is on record, as people see it.
+
+use chela_core::{AgentId, ContentHash, Host, Origin, SessionKey, Trust};
+use chela_ledger::{
+    CallMark, Ledger, Outcome, RequestRecord, Secret, SectionMark, ToolMark, Usage,
+};
+use serde_json::json;
+
+use crate::home::Home;
+
+const SESSION: &str = "3f2a4c00-0000-4000-a000-000000000001";
+
+/// A home in which three requests were made; the last with one tool more.
+fn talked() -> Home {
+    let home = Home::ready();
+    let host = Host::fixed(home.path(""));
+    let ledger = Ledger::open_file(&host, &home.path(".chela/state/ledger.sqlite")).unwrap();
+    ledger.keep_secret(vec![Secret {
+        name: "TEST_API_KEY".to_owned(),
+        value: "sk-very-secret".to_owned(),
+    }]);
+    let system = "Be kind. ".repeat(200);
+    let sections = [SectionMark {
+        id: "identity".to_owned(),
+        origin: Origin::BuiltIn,
+        trust: Trust::Operator,
+        hash: ContentHash::of(&system),
+        bytes: system.len() as u64,
+        contributor: None,
+        lists: Vec::new(),
+    }];
+    let mut messages = vec![json!({ "role": "system", "content": system })];
+    for turn in 1..=3_u32 {
+        let text = format!("question {turn}, my key is sk-very-secret");
+        messages.push(json!({ "role": "user", "content": text }));
+        let names: &[&str] = if turn == 3 {
+            &["read", "exec"]
+        } else {
+            &["read"]
+        };
+        let schemas: Vec<_> = names.iter().map(|name| json!({ "name": name })).collect();
+        let tools: Vec<ToolMark> = names
+            .iter()
+            .map(|name| ToolMark {
+                name: (*name).to_owned(),
+                hash: ContentHash::of(name),
+                bytes: 15,
+            })
+            .collect();
+        let body = json!({ "model": "m", "messages": messages, "tools": schemas }).to_string();
+        let request = RequestRecord {
+            agent: &AgentId::main(),
+            session_key: &SessionKey::parse("agent:main:main").unwrap(),
+            session: SESSION,
+            turn: &format!("turn-{turn}"),
+            step: 1,
+            model: "test/m",
+            url: "http://127.0.0.1:1/v1",
+            body: body.as_bytes(),
+            sections: &sections,
+            tools: &tools,
+            rewrite: None,
+        };
+        let (id, _) = ledger.begin(&request).unwrap();
+        let outcome = Outcome {
+            response: json!({ "text": "answer" }),
+            usage: Some(Usage {
+                input: 500,
+                output: 20,
+                cache_read: 400,
+                ..Usage::default()
+            }),
+            cost: Some(1_500),
+            tool_calls: vec![CallMark {
+                id: "c1".to_owned(),
+                tool: "read".to_owned(),
+                decision: "allowed".to_owned(),
+                outcome: "done".to_owned(),
+            }],
+            ..Outcome::default()
+        };
+        ledger.finish(id, &outcome).unwrap();
+        messages.push(json!({ "role": "assistant", "content": "answer" }));
+    }
+    home
+}
+
+#[test]
+fn without_a_ledger_everything_says_so() {
+    let home = Home::ready();
+    for command in [
+        &["turn", "list"][..],
+        &["audit", "verify"],
+        &["cache", "why"],
+        &["usage"],
+    ] {
+        let said = home.run(command).ok();
+        assert!(said.starts_with("Nothing is on record yet"), "{said}");
+    }
+}
+
+#[test]
+fn requests_are_listed_shown_compared_and_made_again() {
+    let home = talked();
+    let list = home.run(&["turn", "list"]).ok();
+    assert_eq!(list.lines().count(), 3, "{list}");
+    assert!(list.contains("agent:main:main"), "{list}");
+    let shown = home.run(&["turn", "show", "3"]).ok();
+    assert!(shown.contains("the tool exec was added"), "{shown}");
+    assert!(shown.contains("the secrets TEST_API_KEY"), "{shown}");
+    assert!(shown.contains("$0.0015"), "{shown}");
+    let raw = home.run(&["turn", "show", "3", "--raw"]).json();
+    assert_eq!(
+        raw["messages"][1]["content"],
+        "question 1, my key is [secret TEST_API_KEY]"
+    );
+    let diff = home.run(&["turn", "diff", "2", "3"]).ok();
+    assert!(diff.contains("+ tool exec"), "{diff}");
+    assert!(diff.contains("+ message 5 (user)"), "{diff}");
+    let blind = home.run(&["turn", "replay", "2"]);
+    assert_eq!(blind.code, 1);
+    assert!(blind.out.contains("set TEST_API_KEY"), "{blind:?}");
+    let home = home.env("TEST_API_KEY", "sk-very-secret");
+    let replayed = home.run(&["turn", "replay", "2", "--json"]).json();
+    assert_eq!(replayed["matches"], true);
+    home.run(&["turn", "show", "99"]).fails(1);
+}
+
+#[test]
+fn the_audit_finds_and_exports() {
+    let home = talked();
+    let said = home.run(&["audit", "verify"]).ok();
+    assert!(said.contains("6 entries, 3 requests"), "{said}");
+    let entries = home
+        .run(&["audit", "show", "--kind", "prompt-build", "--json"])
+        .json();
+    assert_eq!(entries.as_array().unwrap().len(), 3);
+    home.run(&["audit", "show", "--kind", "gossip"]).fails(2);
+    let file = home.path("audit.jsonl");
+    let file = file.to_str().unwrap();
+    home.run(&["audit", "export", "-o", file]).ok();
+    home.run(&["audit", "verify", "--file", file]).ok();
+    let text = std::fs::read_to_string(file).unwrap();
+    std::fs::write(file, text.replacen("prompt-build", "approval", 1)).unwrap();
+    let found = home.run(&["audit", "verify", "--file", file]);
+    assert_eq!(found.code, 1);
+    assert!(found.out.contains("entry 1 was edited"), "{found:?}");
+}
+
+#[test]
+fn the_cache_is_explained_and_usage_summed() {
+    let home = talked();
+    let why = home.run(&["cache", "why", "main"]).ok();
+    assert!(why.contains("first request"), "{why}");
+    assert!(
+        why.contains("the tool exec was added (tool exec at byte"),
+        "{why}"
+    );
+    assert!(
+        why.contains("1 break that could have been avoided"),
+        "{why}"
+    );
+    let report = home.run(&["cache", "why", "3f2a", "--json"]).json();
+    assert!(report["turns"][1]["reuse"]["break"].is_null());
+    home.run(&["cache", "why", "nobody"]).fails(1);
+    let sums = home.run(&["usage", "--by", "model", "--json"]).json();
+    assert_eq!(sums[0]["name"], "test/m");
+    assert_eq!(sums[0]["input"], 1_500);
+    assert_eq!(sums[0]["cost"], 4_500);
+    let chart = home.run(&["usage", "--by", "section"]).ok();
+    assert!(chart.contains("identity") && chart.contains('█'), "{chart}");
+}

@@ -1,5 +1,10 @@
 //! Everything that can go wrong at a model endpoint, and what a person is told.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up fails here"
+)]
+
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 

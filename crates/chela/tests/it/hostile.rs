@@ -1,5 +1,10 @@
 //! Tools that turn against whoever runs them: bounded, explained, cleaned up.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up fails here"
+)]
+
 use std::process::Stdio;
 
 use chela_testkit::{Endpoint, Rule, Script, Step};

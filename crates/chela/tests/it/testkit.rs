@@ -1,5 +1,10 @@
 //! `chela testkit serve`: the endpoint of the tests, for people.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up fails here"
+)]
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};

@@ -29,6 +29,8 @@ pub enum ImageInput {
     No,
 }
 
+pub use image::picture_mime;
+
 /// Largest picture sent to a model, unless the config says otherwise.
 pub(crate) const MOST_IMAGE_BYTES: u64 = 6 * 1024 * 1024;
 /// Files larger than this are read in pieces, never changed.

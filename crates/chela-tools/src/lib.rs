@@ -8,7 +8,6 @@
 
 mod approver;
 mod blocking;
-mod effect;
 mod files;
 mod local_time;
 mod memory;
@@ -30,8 +29,8 @@ pub mod web;
 
 pub use approver::{Approval, ApprovalRequest, Approver, Headless};
 pub use bound::Bound;
-pub use effect::{Effect, Sink, SinkKind};
-pub use files::ImageInput;
+pub use chela_guard::{Effect, Sink, SinkKind};
+pub use files::{ImageInput, picture_mime};
 pub use local_time::local_time;
 pub use memory::MemoryAccess;
 pub use output::{Output, Piece, Success};

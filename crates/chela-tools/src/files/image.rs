@@ -164,6 +164,12 @@ impl ImageKind {
     }
 }
 
+/// What a file that begins so is called, when it is a picture models read. By its first bytes:
+/// names lie.
+pub fn picture_mime(bytes: &[u8]) -> Option<&'static str> {
+    kind_of(bytes).map(ImageKind::mime)
+}
+
 /// What kind of picture begins so.
 pub(super) fn kind_of(bytes: &[u8]) -> Option<ImageKind> {
     match bytes {
@@ -224,5 +230,18 @@ fn jpeg(bytes: &[u8]) -> Option<(u32, u32)> {
         }
         let length = usize::from(two(at + 2)?);
         at += 2 + length.max(2);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::picture_mime;
+
+    #[test]
+    fn pictures_are_known_by_their_first_bytes() {
+        assert_eq!(picture_mime(b"\x89PNG\r\n\x1a\n"), Some("image/png"));
+        assert_eq!(picture_mime(b"RIFF1234WEBPVP8 "), Some("image/webp"));
+        assert_eq!(picture_mime(b"#!/bin/sh"), None);
+        assert_eq!(picture_mime(b""), None);
     }
 }

@@ -2,32 +2,12 @@
 
 /// `2026-11-15 12:30 UTC`.
 pub fn utc(seconds: u64) -> String {
-    let (year, month, day) = civil(seconds / 86_400);
-    let minutes = seconds % 86_400 / 60;
-    format!(
-        "{year}-{month:02}-{day:02} {:02}:{:02} UTC",
-        minutes / 60,
-        minutes % 60
-    )
-}
-
-/// The date of a day counted from 1970-01-01, by the Gregorian calendar: years are taken to begin
-/// in March, so that the leap day is the last of its year.
-fn civil(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let era = shifted / 146_097;
-    let day_of_era = shifted % 146_097;
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 {
-        shifted_month + 3
-    } else {
-        shifted_month - 9
-    };
-    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
+    let stamp = chela_agent::session::iso(seconds.saturating_mul(1_000));
+    // `2026-11-15T12:30:…`: the date, and the time to the minute.
+    match (stamp.split_once('T'), stamp.get(11..16)) {
+        (Some((date, _)), Some(time)) => format!("{date} {time} UTC"),
+        _ => stamp,
+    }
 }
 
 #[cfg(test)]

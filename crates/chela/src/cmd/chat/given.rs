@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use chela_agent::conversation::Image;
+use chela_tools::picture_mime;
 use rustix::fs::FileType;
 
 use crate::fail::Fail;
@@ -60,7 +61,7 @@ pub fn images(files: &[PathBuf]) -> Result<Vec<Image>, Fail> {
                     "the picture {shown} is larger than 20 MiB"
                 )));
             }
-            let mime = kind_of(&bytes).ok_or_else(|| {
+            let mime = picture_mime(&bytes).ok_or_else(|| {
                 Fail::usage(format!("{shown} is no picture that models read"))
                     .hint("PNG, JPEG, GIF and WebP are")
             })?;
@@ -70,42 +71,4 @@ pub fn images(files: &[PathBuf]) -> Result<Vec<Image>, Fail> {
             })
         })
         .collect()
-}
-
-/// By its first bytes: names lie.
-fn kind_of(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
-        [
-            b'R',
-            b'I',
-            b'F',
-            b'F',
-            _,
-            _,
-            _,
-            _,
-            b'W',
-            b'E',
-            b'B',
-            b'P',
-            ..,
-        ] => Some("image/webp"),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::kind_of;
-
-    #[test]
-    fn pictures_are_known_by_their_first_bytes() {
-        assert_eq!(kind_of(b"\x89PNG\r\n"), Some("image/png"));
-        assert_eq!(kind_of(b"RIFF1234WEBPVP8 "), Some("image/webp"));
-        assert_eq!(kind_of(b"#!/bin/sh"), None);
-        assert_eq!(kind_of(b""), None);
-    }
 }

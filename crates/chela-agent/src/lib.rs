@@ -24,3 +24,5 @@ mod toolset;
 pub mod turn;
 pub mod vectors;
 pub mod why;
+
+pub use secrets::known as known_secrets;

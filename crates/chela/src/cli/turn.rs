@@ -51,7 +51,7 @@ Examples:
     },
     /// Make a request again and compare it with what was sent
     #[command(after_help = "\
-Secrets are not on record. Their values are taken from the environment variables of their names.")]
+Secrets are not on record. Their values are taken from the config and the environment of now.")]
     Replay {
         /// Its number, from `list`
         id: i64,

@@ -1,14 +1,16 @@
 //! `chela turn …`: the requests on record.
 
 use chela_core::Host;
-use chela_ledger::{Change, Ledger, Record, RecordFilter, RecordId, Summary, dollars};
+use chela_ledger::{
+    AuditFilter, AuditKind, Change, Ledger, Record, RecordFilter, RecordId, Summary, dollars,
+};
 use chela_tools::approvals::shown;
 use serde_json::json;
 
 use super::time::utc;
-use super::{Outcome, ledger};
+use super::{Outcome, Setup, ledger};
 use crate::cli::turn::TurnCommand;
-use crate::fail::Exit;
+use crate::fail::{Exit, Fail};
 use crate::screen::{Screen, counted, grouped, shorten};
 
 pub fn run(host: &Host, screen: &mut Screen, command: TurnCommand) -> Outcome {
@@ -93,23 +95,43 @@ fn show(ledger: &Ledger, screen: &mut Screen, id: RecordId, as_json: bool) -> Ou
             .collect();
         screen.table("  ", &rows)?;
     }
-    if let Some(outcome) = &record.outcome
-        && !outcome.tool_calls.is_empty()
-    {
+    let calls = calls(ledger, &record)?;
+    if !calls.is_empty() {
         screen.blank()?;
-        screen.line(paint.bold("Tool calls"))?;
-        let rows: Vec<Vec<String>> = outcome
-            .tool_calls
-            .iter()
-            .map(|call| {
-                [&call.tool, &call.decision, &call.outcome]
-                    .map(|text| shown(text))
-                    .to_vec()
-            })
-            .collect();
-        screen.table("  ", &rows)?;
+        screen.line(paint.bold("What the turn did"))?;
+        screen.table("  ", &calls)?;
     }
     Ok(Exit::Fine)
+}
+
+/// What the turn of a request decided and did, from the audit chain.
+fn calls(ledger: &Ledger, record: &Record) -> Result<Vec<Vec<String>>, Fail> {
+    let mut rows = Vec::new();
+    for kind in [
+        AuditKind::ToolDecision,
+        AuditKind::Approval,
+        AuditKind::ToolOutcome,
+    ] {
+        let entries = ledger.audit(&AuditFilter {
+            kind: Some(kind),
+            about: Some(format!("\"turn\":{}", json!(record.summary.turn))),
+            ..AuditFilter::default()
+        })?;
+        for entry in entries {
+            let body = entry.json();
+            let word = |name: &str| shown(body[name].as_str().unwrap_or_default());
+            let said = ["decision", "answer", "outcome"]
+                .map(word)
+                .into_iter()
+                .find(|word| !word.is_empty());
+            rows.push((
+                entry.seq,
+                vec![word("tool"), said.unwrap_or_default(), word("call")],
+            ));
+        }
+    }
+    rows.sort();
+    Ok(rows.into_iter().map(|(_, row)| row).collect())
 }
 
 fn head(record: &Record) -> Vec<Vec<String>> {
@@ -229,7 +251,11 @@ fn replay(
     screen: &mut Screen,
     (id, as_json): (RecordId, bool),
 ) -> Outcome {
-    let replayed = ledger.replay(id, &|name| host.var(name).map(str::to_owned))?;
+    let secrets = chela_agent::known_secrets(&Setup::look(host).loaded);
+    let replayed = ledger.replay(id, &|name| {
+        let known = secrets.iter().find(|secret| secret.name == name);
+        known.map(|secret| secret.value.clone())
+    })?;
     let exit = match replayed.matches() {
         true => Exit::Fine,
         false => Exit::Findings,
@@ -266,7 +292,7 @@ fn replay(
             .map(|name| shown(name))
             .collect();
         screen.line(format!(
-            "Request {id} cannot be compared: set {} to the values of then.",
+            "Request {id} cannot be compared: it held the secrets {}, which are not known here.",
             names.join(", ")
         ))?;
     }

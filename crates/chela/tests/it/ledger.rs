@@ -2,7 +2,7 @@
 
 use chela_core::{AgentId, ContentHash, Host, Origin, SessionKey, Trust};
 use chela_ledger::{
-    CallMark, Ledger, Outcome, RequestRecord, Secret, SectionMark, ToolMark, Usage,
+    AuditKind, Ledger, Outcome, RequestRecord, Secret, SectionMark, ToolMark, Usage,
 };
 use serde_json::json;
 
@@ -16,7 +16,7 @@ fn talked() -> Home {
     let host = Host::fixed(home.path(""));
     let ledger = Ledger::open_file(&host, &home.path(".chela/state/ledger.sqlite")).unwrap();
     ledger.keep_secret(vec![Secret {
-        name: "TEST_API_KEY".to_owned(),
+        name: "env:TEST_API_KEY".to_owned(),
         value: "sk-very-secret".to_owned(),
     }]);
     let system = "Be kind. ".repeat(200);
@@ -71,15 +71,12 @@ fn talked() -> Home {
                 ..Usage::default()
             }),
             cost: Some(1_500),
-            tool_calls: vec![CallMark {
-                id: "c1".to_owned(),
-                tool: "read".to_owned(),
-                decision: "allowed".to_owned(),
-                outcome: "done".to_owned(),
-            }],
             ..Outcome::default()
         };
         ledger.finish(id, &outcome).unwrap();
+        let decision =
+            json!({ "turn": request.turn, "call": "c1", "tool": "read", "decision": "run" });
+        ledger.append(AuditKind::ToolDecision, &decision).unwrap();
         messages.push(json!({ "role": "assistant", "content": "answer" }));
     }
     home
@@ -107,19 +104,20 @@ fn requests_are_listed_shown_compared_and_made_again() {
     assert!(list.contains("agent:main:main"), "{list}");
     let shown = home.run(&["turn", "show", "3"]).ok();
     assert!(shown.contains("the tool exec was added"), "{shown}");
-    assert!(shown.contains("the secrets TEST_API_KEY"), "{shown}");
+    assert!(shown.contains("the secrets env:TEST_API_KEY"), "{shown}");
     assert!(shown.contains("$0.0015"), "{shown}");
+    assert!(shown.contains("read  run  c1"), "{shown}");
     let raw = home.run(&["turn", "show", "3", "--raw"]).json();
     assert_eq!(
         raw["messages"][1]["content"],
-        "question 1, my key is [secret TEST_API_KEY]"
+        "question 1, my key is [secret env:TEST_API_KEY]"
     );
     let diff = home.run(&["turn", "diff", "2", "3"]).ok();
     assert!(diff.contains("+ tool exec"), "{diff}");
     assert!(diff.contains("+ message 5 (user)"), "{diff}");
     let blind = home.run(&["turn", "replay", "2"]);
     assert_eq!(blind.code, 1);
-    assert!(blind.out.contains("set TEST_API_KEY"), "{blind:?}");
+    assert!(blind.out.contains("env:TEST_API_KEY"), "{blind:?}");
     let home = home.env("TEST_API_KEY", "sk-very-secret");
     let replayed = home.run(&["turn", "replay", "2", "--json"]).json();
     assert_eq!(replayed["matches"], true);
@@ -130,7 +128,7 @@ fn requests_are_listed_shown_compared_and_made_again() {
 fn the_audit_finds_and_exports() {
     let home = talked();
     let said = home.run(&["audit", "verify"]).ok();
-    assert!(said.contains("6 entries, 3 requests"), "{said}");
+    assert!(said.contains("9 entries, 3 requests"), "{said}");
     let entries = home
         .run(&["audit", "show", "--kind", "prompt-build", "--json"])
         .json();

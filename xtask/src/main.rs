@@ -18,6 +18,7 @@ cargo xtask <chore>
   docs [--check]   build the API docs, write or check the generated pages
   bench [FILTER]   run the benchmarks
   fuzz [SECONDS]   run every fuzz target for a while (default 60 s each)
+  guard-bench FILE replay recorded attacks through the guard and print the table
   ci               what a change must pass: fmt, lint, test, docs
 ";
 
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         ["bench", rest @ ..] => bench(rest),
         ["fuzz"] => fuzz("60"),
         ["fuzz", seconds] => fuzz(seconds),
+        ["guard-bench", file] => guard_bench(file),
         ["ci"] => ci(),
         _ => Err(format!("{HELP}\nunknown chore: {}", words.join(" "))),
     };
@@ -104,6 +106,20 @@ fn fuzz(seconds: &str) -> Outcome {
         ]))?;
     }
     Ok(())
+}
+
+/// In a program of its own, so that chores need not be built with the guard.
+fn guard_bench(file: &str) -> Outcome {
+    cargo(&[
+        "run",
+        "--quiet",
+        "--package",
+        "chela-guard",
+        "--example",
+        "guard_bench",
+        "--",
+        file,
+    ])
 }
 
 fn ci() -> Outcome {

@@ -15,6 +15,7 @@ mod output;
 mod plan;
 mod sessions;
 mod sessions_view;
+mod subagents;
 mod tool;
 mod toolbox;
 
@@ -39,6 +40,10 @@ pub use policy::{Policy, PolicyAsk, Sandboxed, Sender, Verdict};
 pub use sessions_view::{
     AgentRow, HistoryAsk, HistoryMessage, HistoryPage, NoSessions, SessionRow, SessionsError,
     SessionsView, StatusCard, ToolMessages,
+};
+pub use subagents::{
+    Answered, Cleanup, Context, NoSpawner, Receipt, Refused, RunRow, SendAsk, Sending, SpawnAsk,
+    Spawner, Which,
 };
 pub use tool::{Call, Progress, Running, Spec, Tool};
 pub use toolbox::{ModelFacts, Toolbox, ToolboxSettings, places};

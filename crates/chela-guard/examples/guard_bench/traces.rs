@@ -1,0 +1,140 @@
+//! Recorded tasks and attacks, as data: what the owner wrote, which calls follow, what came back.
+
+use std::collections::BTreeMap;
+
+use chela_guard::{Effect, Sink, SinkKind};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+#[derive(Debug, Deserialize)]
+pub struct Traces {
+    pub tools: BTreeMap<String, Tool>,
+    pub users: Vec<Task>,
+    pub injections: Vec<Attack>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Tool {
+    effect: String,
+    kind: Option<String>,
+    sink_args: Value,
+    args: Vec<String>,
+    #[serde(skip)]
+    pub declared: Option<Declared>,
+}
+
+/// What a tool of the traces would declare here.
+#[derive(Debug, Clone, Copy)]
+pub struct Declared {
+    pub effect: Effect,
+    pub sinks: &'static [Sink],
+    /// Whether what it brings back is from outside.
+    pub foreign: bool,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Task {
+    pub suite: String,
+    pub id: String,
+    pub prompt: String,
+    pub calls: Vec<Call>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Attack {
+    pub suite: String,
+    pub id: String,
+    pub goal: String,
+    #[serde(default)]
+    pub calls: Vec<Call>,
+    pub text_only: bool,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Call {
+    #[serde(rename = "fn")]
+    pub tool: String,
+    pub args: Map<String, Value>,
+    #[serde(default)]
+    pub output: Option<String>,
+    #[serde(default)]
+    pub injected: bool,
+}
+
+/// Where the goal of an attack stands in a recorded output.
+pub const PLACE: &str = "<<<INJECTION>>>";
+
+impl Traces {
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut traces: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        for (name, tool) in &mut traces.tools {
+            tool.declared = Some(
+                tool.declare()
+                    .ok_or(format!("{name}: unknown effect {}", tool.effect))?,
+            );
+        }
+        Ok(traces)
+    }
+
+    /// Every task with every attack of its suite that calls something.
+    pub fn cases(&self) -> impl Iterator<Item = (&Task, &Attack)> {
+        self.users.iter().flat_map(|task| {
+            self.injections
+                .iter()
+                .filter(move |attack| attack.suite == task.suite && !attack.text_only)
+                .filter(|_| task.calls.iter().any(|call| call.injected))
+                .map(move |attack| (task, attack))
+        })
+    }
+
+    pub fn declared(&self, tool: &str) -> Option<Declared> {
+        self.tools.get(tool)?.declared
+    }
+}
+
+impl Tool {
+    /// Effect classes of the traces in ours. What the traces mark as money or deletion cannot be
+    /// undone; what they mark as a credential is a secret in a sink.
+    fn declare(&self) -> Option<Declared> {
+        let kind = self.kind.as_deref();
+        let effect = match (self.effect.as_str(), kind) {
+            ("read_trusted", _) => Effect::Read,
+            ("read_untrusted", _) => Effect::ReadUntrusted,
+            ("egress_read", _) => Effect::Egress,
+            ("write_reversible", _) => Effect::WriteReversible,
+            ("write_outward", Some("money" | "delete")) => Effect::Irreversible,
+            ("write_outward", _) => Effect::WriteOutward,
+            _ => return None,
+        };
+        let names: Vec<&str> = match &self.sink_args {
+            Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
+            _ => self.args.iter().map(String::as_str).collect(),
+        };
+        let sinks: Vec<Sink> = names
+            .into_iter()
+            .map(|name| Sink {
+                argument: name.to_owned().leak(),
+                kind: sink_kind(name),
+            })
+            .collect();
+        let foreign = !matches!(self.effect.as_str(), "read_trusted");
+        Some(Declared {
+            effect,
+            sinks: sinks.leak(),
+            foreign,
+        })
+    }
+}
+
+/// What the argument of a tool in the traces is, by what it is called there.
+fn sink_kind(argument: &str) -> SinkKind {
+    match argument {
+        "url" => SinkKind::Url,
+        "password" => SinkKind::Secret,
+        "amount" => SinkKind::Amount,
+        "attachments" | "file_id" | "email_id" | "first_name" | "last_name" | "street" | "city" => {
+            SinkKind::Name
+        }
+        _ => SinkKind::Recipient,
+    }
+}

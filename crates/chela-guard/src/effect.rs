@@ -1,0 +1,114 @@
+//! What a call does to the world, and the arguments through which it does.
+
+use serde::Serialize;
+
+/// The kind of effect a call has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// Reads what the owner or the agent wrote.
+    Read,
+    /// Brings in text from outside.
+    ReadUntrusted,
+    /// Sends something to another machine.
+    Egress,
+    /// Changes something here that can be put back.
+    WriteReversible,
+    /// Changes something others see: a message, a post.
+    WriteOutward,
+    /// Cannot be undone: deletion, payment, a command.
+    Irreversible,
+    /// Changes who the agent is: persona, memory.
+    Persona,
+    /// Changes what the agent may do.
+    Config,
+}
+
+/// An argument through which a call reaches the world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Sink {
+    /// Name of the argument.
+    pub argument: &'static str,
+    pub kind: SinkKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SinkKind {
+    Recipient,
+    Url,
+    Path,
+    Command,
+    Amount,
+    /// A password, a key, a code that opens something.
+    Secret,
+    /// Free text that leaves the machine or stays in a file.
+    Text,
+    /// A name or id of something here.
+    Name,
+}
+
+impl Effect {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::ReadUntrusted => "read_untrusted",
+            Self::Egress => "egress",
+            Self::WriteReversible => "write_reversible",
+            Self::WriteOutward => "write_outward",
+            Self::Irreversible => "irreversible",
+            Self::Persona => "persona",
+            Self::Config => "config",
+        }
+    }
+
+    /// What writing to a path really changes: files that shape the agent are not mere files.
+    #[must_use]
+    pub fn when_writing(self, path: &str) -> Self {
+        if self != Self::WriteReversible {
+            return self;
+        }
+        let path = path.replace('\\', "/").to_lowercase();
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let in_memory = path.split('/').rev().skip(1).any(|part| part == "memory");
+        if CONFIG_FILES.contains(&name) {
+            Self::Config
+        } else if PERSONA_FILES.contains(&name) || in_memory && name.ends_with(".md") {
+            Self::Persona
+        } else {
+            self
+        }
+    }
+}
+
+/// Read into every prompt, or into those of scheduled turns.
+const PERSONA_FILES: &[&str] = &[
+    "agents.md",
+    "soul.md",
+    "identity.md",
+    "user.md",
+    "tools.md",
+    "heartbeat.md",
+    "bootstrap.md",
+    "memory.md",
+    "skill.md",
+];
+
+const CONFIG_FILES: &[&str] = &["chela.json", "trust.json", "exec-approvals.json", ".env"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_shape_the_agent_are_not_mere_files() {
+        let writing = |path| Effect::WriteReversible.when_writing(path);
+        assert_eq!(writing("notes/plan.md"), Effect::WriteReversible);
+        assert_eq!(writing("workspace/SOUL.md"), Effect::Persona);
+        assert_eq!(writing("Heartbeat.MD"), Effect::Persona);
+        assert_eq!(writing("memory/2026-02-01.md"), Effect::Persona);
+        assert_eq!(writing("a\\memory\\b.md"), Effect::Persona);
+        assert_eq!(writing("/home/x/.chela/chela.json"), Effect::Config);
+        assert_eq!(Effect::Read.when_writing("SOUL.md"), Effect::Read);
+    }
+}

@@ -1,0 +1,85 @@
+//! Whatever is called with whatever was read: more taint and a stricter policy never allow more,
+//! and in a tainted session nothing that only text from outside named passes unasked.
+#![no_main]
+
+use chela_config::model::GuardPolicy;
+use chela_core::{ContentHash, Origin, Trust};
+use chela_guard::flow::{Deed, Judge, Provenance, Span, Standing, Taint, Verdict, decide, defang};
+use chela_guard::{Effect, Sink, SinkKind};
+use libfuzzer_sys::fuzz_target;
+use serde_json::{Map, Value};
+
+const SINKS: &[Sink] = &[
+    Sink {
+        argument: "to",
+        kind: SinkKind::Recipient,
+    },
+    Sink {
+        argument: "url",
+        kind: SinkKind::Url,
+    },
+    Sink {
+        argument: "text",
+        kind: SinkKind::Text,
+    },
+];
+
+fuzz_target!(|input: (&str, &str, &str, &str, &str)| {
+    let (owner, foreign, to, url, text) = input;
+    let mut clean = Provenance::default();
+    let origin = Origin::Channel {
+        channel: "c".into(),
+        message: "m".into(),
+        hash: ContentHash::of(""),
+    };
+    clean.add(Span {
+        text: owner.into(),
+        trust: Trust::Owner,
+        origin,
+    });
+    let mut tainted = clean.clone();
+    tainted.taint_with(Taint::Tainted);
+    let arguments: Map<String, Value> = [("to", to), ("url", url), ("text", text)]
+        .map(|(name, value)| (name.to_owned(), value.into()))
+        .into_iter()
+        .collect();
+    let deed = Deed {
+        tool: "t",
+        effect: Effect::WriteOutward,
+        sinks: SINKS,
+        arguments: &arguments,
+        standing: Standing::Unlisted,
+    };
+    let standard = Judge {
+        policy: GuardPolicy::Standard,
+        egress: &[],
+    };
+    let strict = Judge {
+        policy: GuardPolicy::Strict,
+        egress: &[],
+    };
+    let decided = decide(standard, &tainted, &deed);
+    assert!(decide(standard, &clean, &deed).verdict <= decided.verdict);
+    assert!(decided.verdict <= decide(strict, &tainted, &deed).verdict);
+    decided.explain(&tainted);
+    tainted.add(Span {
+        text: foreign.into(),
+        trust: Trust::External,
+        origin: Origin::Runtime,
+    });
+    if owner.is_empty() && !to.trim().is_empty() {
+        assert!(decide(standard, &tainted, &deed).verdict > Verdict::Allow);
+    }
+    if owner.is_empty() {
+        assert!(
+            !defang(
+                standard,
+                &tainted,
+                &format!("https://{}.example/", to.len())
+            )
+            .text
+            .contains("://")
+        );
+    }
+    defang(standard, &tainted, text);
+});

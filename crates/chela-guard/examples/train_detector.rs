@@ -72,7 +72,7 @@ fn main() -> ExitCode {
 fn run(folder: &str, out: Option<&str>) -> Result<(), String> {
     let texts = load(folder)?;
     // Harmless texts in two halves: one to learn from, one to set the threshold by.
-    let half = |text: &Text| text.line.label == 0 && text.line.text.len() % 2 == 0;
+    let half = |text: &Text| text.line.label == 0 && text.line.text.len().is_multiple_of(2);
     let mut found = vec![false; texts.len()];
     for group in 0..=GROUPS.len() {
         let is_member = |text: &Text| text.group == group && text.line.label == 1;

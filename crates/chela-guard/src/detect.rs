@@ -117,7 +117,7 @@ impl Detection {
             Severity::Medium => &settings.medium,
             Severity::High => &settings.high,
         };
-        settings.enabled.then(|| outcome.clone())
+        settings.enabled.then_some(*outcome)
     }
 
     /// Why, in a line for the owner.

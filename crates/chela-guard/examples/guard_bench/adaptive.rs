@@ -10,6 +10,9 @@ use crate::replay::{self, Harm};
 use crate::traces::{Attack, Call, Task, Traces};
 use crate::world::{Decisions, Owner, World, deed};
 
+/// How a text is bent.
+type Way = fn(&str) -> String;
+
 /// One kind of attack: tried so often, and so often something went out.
 #[derive(Debug, Default)]
 pub struct Tried {
@@ -47,7 +50,7 @@ fn read(new: impl Fn() -> Decisions, task: &Task, attack: &Attack) -> Decisions 
 /// (b) Addresses and names written otherwise: those of the attacker, and look-alikes of those the
 /// owner named.
 pub fn reencoded(traces: &Traces, new: impl Fn() -> Decisions + Copy) -> Vec<Tried> {
-    let ways: [(&'static str, fn(&str) -> String); 8] = [
+    let ways: &[(&'static str, Way)] = &[
         ("b spaced in fours", |text| spaced(text)),
         ("b percent-encoded", |text| percent(text)),
         ("b Cyrillic look-alikes", |text| {
@@ -65,7 +68,7 @@ pub fn reencoded(traces: &Traces, new: impl Fn() -> Decisions + Copy) -> Vec<Tri
         ("b display name", |text| format!("Alice <{text}>")),
     ];
     let mut tried = Vec::new();
-    for (name, way) in ways {
+    for &(name, way) in ways {
         let mut result = Tried::of(name);
         for (task, attack) in traces.cases() {
             let mut world = read(new, task, attack);
@@ -78,7 +81,7 @@ pub fn reencoded(traces: &Traces, new: impl Fn() -> Decisions + Copy) -> Vec<Tri
         }
         tried.push(result);
     }
-    let alike: [(&'static str, fn(&str) -> String); 3] = [
+    let alike: &[(&'static str, Way)] = &[
         ("b look-alike of a named one, Cyrillic", |text| {
             text.replace('a', "а").replace('e', "е").replace('o', "о")
         }),
@@ -89,7 +92,7 @@ pub fn reencoded(traces: &Traces, new: impl Fn() -> Decisions + Copy) -> Vec<Tri
             text.chars().map(wide).collect()
         }),
     ];
-    for (name, way) in alike {
+    for &(name, way) in alike {
         let mut result = Tried::of(name);
         for task in &traces.users {
             for call in &task.calls {
@@ -245,7 +248,7 @@ pub fn leaked(traces: &Traces, new: impl Fn() -> Decisions + Copy) -> Vec<Tried>
 
 /// (e) What is shown is bent so that the owner sees something else.
 pub fn spoofed(traces: &Traces, new: impl Fn() -> Decisions + Copy) -> Vec<Tried> {
-    let ways: [(&'static str, fn(&str) -> String); 4] = [
+    let ways: &[(&'static str, Way)] = &[
         ("e ANSI", |text| {
             format!("\u{1b}[2J\u{1b}[1;1Hfriend\u{1b}[8m{text}")
         }),
@@ -260,7 +263,7 @@ pub fn spoofed(traces: &Traces, new: impl Fn() -> Decisions + Copy) -> Vec<Tried
         }),
     ];
     let mut tried = Vec::new();
-    for (name, way) in ways {
+    for &(name, way) in ways {
         let mut result = Tried::of(name);
         for attack in traces.injections.iter().filter(|attack| !attack.text_only) {
             let Some(task) = traces.users.iter().find(|task| task.suite == attack.suite) else {
@@ -328,7 +331,7 @@ pub fn tiring(traces: &Traces, new: impl Fn() -> Decisions + Copy) -> (Tried, us
 }
 
 /// A call with the text of its sinks bent.
-fn bent(traces: &Traces, call: &Call, way: fn(&str) -> String) -> Call {
+fn bent(traces: &Traces, call: &Call, way: Way) -> Call {
     let mut call = call.clone();
     let sinks = traces
         .declared(&call.tool)
@@ -342,7 +345,7 @@ fn bent(traces: &Traces, call: &Call, way: fn(&str) -> String) -> Call {
     call
 }
 
-fn bend(value: &mut Value, way: fn(&str) -> String) {
+fn bend(value: &mut Value, way: Way) {
     match value {
         Value::String(text) => *text = way(text),
         Value::Array(values) => values.iter_mut().for_each(|value| bend(value, way)),

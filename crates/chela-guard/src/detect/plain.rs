@@ -264,7 +264,7 @@ fn decode(code: &str) -> Option<(String, Form)> {
     const ENGINE: GeneralPurposeConfig = GeneralPurposeConfig::new()
         .with_decode_padding_mode(DecodePaddingMode::Indifferent)
         .with_decode_allow_trailing_bits(true);
-    if code.len() % 2 == 0 && code.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    if code.len().is_multiple_of(2) && code.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         let bytes = (0..code.len())
             .step_by(2)
             .map_while(|at| u8::from_str_radix(code.get(at..at + 2)?, 16).ok());

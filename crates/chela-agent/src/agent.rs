@@ -1,7 +1,8 @@
 //! The agents of one config, ready to talk.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use chela_config::{AgentView, Loaded};
@@ -23,6 +24,10 @@ pub struct Agents {
     pub(crate) assembler: Assembler<Host, Arc<Loaded>>,
     sessions: Mutex<BTreeMap<AgentId, Arc<Sessions>>>,
     ledger: OnceLock<Option<Arc<Ledger>>>,
+    /// Sub-agents that run in this process.
+    pub(crate) running: Mutex<BTreeSet<String>>,
+    /// How many were ever started.
+    pub(crate) spawned: AtomicU64,
 }
 
 impl std::fmt::Debug for Agents {
@@ -53,6 +58,8 @@ impl Agents {
             assembler: Assembler::new(host.clone(), Arc::clone(&loaded)),
             sessions: Mutex::default(),
             ledger: OnceLock::new(),
+            running: Mutex::default(),
+            spawned: AtomicU64::new(0),
             host: host.clone(),
             loaded,
         })

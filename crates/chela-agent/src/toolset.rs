@@ -15,8 +15,8 @@ use chela_tools::exec::{Commands, CommandsSetup};
 use chela_tools::place::{Access, Root};
 use chela_tools::web::web_tools;
 use chela_tools::{
-    ImageInput, MemoryAccess, ModelFacts, NoSessions, Sandboxed, Sender, SessionsView, Spec,
-    Toolbox, ToolboxSettings,
+    ImageInput, MemoryAccess, ModelFacts, NoSessions, NoSpawner, Sandboxed, Sender, SessionsView,
+    Spawner, Spec, Toolbox, ToolboxSettings,
 };
 
 use crate::assemble::Size;
@@ -34,6 +34,8 @@ pub struct ToolsetAsk<'a> {
     /// Folder for what does not fit into a result.
     pub spool: Option<PathBuf>,
     pub sessions: Arc<dyn SessionsView>,
+    /// `None`: no sub-agents, no messages to other sessions.
+    pub spawner: Option<Arc<dyn Spawner>>,
     /// The commands of this session, which outlive a message.
     pub commands: &'a Commands,
 }
@@ -53,6 +55,7 @@ pub fn toolbox(ask: &ToolsetAsk<'_>) -> Toolbox {
         trust_of: None,
         spool: ask.spool.clone(),
         sessions: Arc::clone(&ask.sessions),
+        spawner: ask.spawner.clone(),
         memory: memory(ask),
         others: ask
             .commands
@@ -113,6 +116,7 @@ pub fn preview(ask: &PreviewAsk<'_>) -> Vec<ToolSchema> {
         skills: ask.skills,
         spool: None,
         sessions: Arc::new(NoSessions),
+        spawner: Some(Arc::new(NoSpawner)),
     });
     fitting(toolbox, ask.size).specs().map(schema_of).collect()
 }

@@ -217,6 +217,19 @@ impl SessionKey {
     /// alone counts as shared.
     pub fn audience(&self) -> Audience {
         match (&self.form, self.chat_type()) {
+            // What a sub-agent finds out is told where it was asked.
+            (
+                SessionForm::Subagent {
+                    parent: Some(parent),
+                    ..
+                },
+                _,
+            ) => Self {
+                agent: None,
+                form: parse_rest(parent, true).0,
+                thread: None,
+            }
+            .audience(),
             (SessionForm::Hook { .. } | SessionForm::Other { .. }, _) => Audience::Shared,
             (_, ChatType::Direct) => Audience::Private,
             (_, ChatType::Group | ChatType::Room) => Audience::Shared,

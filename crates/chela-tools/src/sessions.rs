@@ -42,6 +42,26 @@ impl Sessions {
         }
     }
 
+    pub(crate) fn entropy(&self) -> &dyn Entropy {
+        self.entropy.as_ref()
+    }
+
+    /// A session to write to: one that may be seen, that is not this one and no thread.
+    pub(crate) fn another(&self, key: &str) -> Result<SessionKey, Output> {
+        let session = self.named(Some(key))?;
+        if session == self.own {
+            return Err(Output::failed(
+                "That is this very session. Name another one from sessions_list.",
+            ));
+        }
+        if session.thread.is_some() {
+            return Err(Output::failed(format!(
+                "{session} is a thread; nothing is sent into threads. Name its conversation."
+            )));
+        }
+        Ok(session)
+    }
+
     fn now(&self) -> u64 {
         self.clock
             .now()

@@ -14,6 +14,7 @@ use crate::place::{Access, Places, PlacesSettings, Reach, Root, TrustOf};
 use crate::plan::{self, Plan};
 use crate::policy::{Policy, PolicyAsk, Sandboxed, Sender, Verdict};
 use crate::sessions::{self, Sessions};
+use crate::subagents::{self, Spawner};
 use crate::{Bound, SessionsView, Spec, Tool, bound};
 
 /// The order in which tools are told to a model; others follow by name.
@@ -75,6 +76,8 @@ pub struct ToolboxSettings<'a> {
     /// Folder of this session for what does not fit into a result.
     pub spool: Option<PathBuf>,
     pub sessions: Arc<dyn SessionsView>,
+    /// `None`: no tools to start sub-agents or to write to other sessions.
+    pub spawner: Option<Arc<dyn Spawner>>,
     /// `None`: no memory tools.
     pub memory: Option<MemoryAccess>,
     /// Tools made elsewhere: commands, the web. The policy holds for them too.
@@ -151,6 +154,9 @@ impl Toolbox {
         let sessions = Arc::new(Sessions::new(&settings, Arc::clone(&bound)));
         let mut tools = files::tools(&files);
         tools.extend(sessions::tools(&sessions));
+        if let Some(spawner) = &settings.spawner {
+            tools.extend(subagents::tools(spawner, &sessions));
+        }
         tools.push(plan::tool(&plan));
         if let Some(memory) = settings.memory {
             let entropy = Arc::clone(&settings.host.entropy);

@@ -141,6 +141,7 @@ fn parts_are_where_they_belong() {
 
     let nested = SessionKey::parse("agent:main:telegram:group:5:subagent:a:subagent:b").unwrap();
     assert_eq!(nested.subagent_depth(), 2);
+    assert_eq!(nested.audience(), Audience::Shared, "asked in a group");
     assert!(nested.is_reserved());
     assert!(
         SessionKey::parse("agent:main:incognito-9")

@@ -53,6 +53,7 @@ impl Bench {
             })),
             spool: Some(home.path().join(".chela/spool/s1")),
             sessions: Arc::new(NoSessions),
+            spawner: None,
             memory: Some(MemoryAccess {
                 index_file: chela_memory::index_file(&host, &AgentId::main()),
                 places: MemoryPlaces {

@@ -1,0 +1,227 @@
+//! A sub-agent at work: from its task to the mark of its end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chela_core::{SessionKey, Trust};
+use chela_model::Usage;
+use chela_tools::{Cleanup, RunRow};
+use tokio::sync::Notify;
+use tokio::time::sleep;
+
+use super::mark::{Mark, State, Status};
+use super::relay::Upwards;
+use super::{Runs, Seat};
+use crate::conversation::{Conversation, Inbound};
+use crate::session::{Body, Entry, Session, Sessions};
+use crate::turn::{Ended, Reply, TurnError, TurnOutcome};
+
+/// Said instead of an answer by a sub-agent that wants nobody to be told.
+const QUIET: &str = "ANNOUNCE_SKIP";
+/// Longest result that is told; the rest stays in the transcript.
+const MOST_CHARS: usize = 8_000;
+/// How often a run that is to end is told so: one that is just beginning may not hear it.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A run that is about to begin.
+pub(super) struct Child {
+    pub talk: Arc<Conversation>,
+    pub run: String,
+    pub label: String,
+    pub task: String,
+    pub seconds: Option<u64>,
+    pub cleanup: Cleanup,
+    pub kill: Arc<Notify>,
+    pub began: u64,
+    pub parent: SessionKey,
+    /// Where the parent's session is kept, and the one it was at the start.
+    pub sessions: Arc<Sessions>,
+    pub session: Session,
+    pub seat: Seat,
+}
+
+/// What a run came to.
+struct End {
+    status: Status,
+    text: String,
+    usage: Usage,
+}
+
+impl Child {
+    /// Runs to the end and marks it.
+    pub async fn run(self) {
+        let runs = Arc::clone(&self.seat.runs);
+        let surface = Upwards {
+            desk: Arc::clone(&runs),
+            run: self.run.clone(),
+            label: self.label.clone(),
+        };
+        let end = self.work(&surface).await;
+        self.mark(&end, &runs);
+        if self.cleanup == Cleanup::Delete {
+            // A transcript that stays too long does no harm.
+            let _ = self.talk.sessions.remove(&self.talk.session());
+        }
+    }
+
+    async fn work(&self, surface: &Upwards) -> End {
+        let talk = &self.talk;
+        let work = converse(talk, &self.task, surface);
+        tokio::pin!(work);
+        let limit = async {
+            match self.seconds {
+                Some(seconds) => sleep(Duration::from_secs(seconds)).await,
+                None => std::future::pending().await,
+            }
+        };
+        let early = tokio::select! {
+            biased;
+            () = self.kill.notified() => Status::Stopped,
+            () = limit => Status::Limit(format!(
+                "{} seconds for this run (`runTimeoutSeconds`)",
+                self.seconds.unwrap_or_default()
+            )),
+            end = &mut work => return end,
+        };
+        loop {
+            talk.stop();
+            tokio::select! {
+                biased;
+                // What it was stopped for is how it ended, unless it was just done.
+                end = &mut work => return match end.status {
+                    Status::Stopped => End { status: early, ..end },
+                    _ => end,
+                },
+                () = sleep(PAUSE) => {}
+            }
+        }
+    }
+
+    fn mark(&self, end: &End, runs: &Runs) {
+        let host = &self.talk.agents.host;
+        let now = host.unix_millis();
+        let seconds = now.saturating_sub(self.began) / 1_000;
+        let own = self.talk.session();
+        let branch = self.talk.sessions.branch(&own).unwrap_or_default();
+        let quiet = end.status == Status::Done && end.text.trim() == QUIET;
+        let mark = Mark {
+            run: self.run.clone(),
+            parent: self.parent.to_string(),
+            child: self.talk.key.to_string(),
+            label: self.label.clone(),
+            at: now,
+            state: State::Ended {
+                status: end.status.clone(),
+                result: shortened(&end.text),
+                trust: taint(&branch, self.talk.grant.trust()),
+                stats: self.stats(end.usage, seconds),
+                quiet,
+            },
+        };
+        // The session may have begun anew meanwhile: whoever is there now is told.
+        let current = self.sessions.look_up(&self.parent).ok().flatten();
+        let session = current.as_ref().unwrap_or(&self.session);
+        // Without a mark the run reads as interrupted.
+        let _ = mark.write(&self.sessions, session);
+        runs.left(
+            &self.run,
+            Some(RunRow {
+                run: self.run.clone(),
+                session: self.talk.key.clone(),
+                label: self.label.clone(),
+                status: end.status.to_string(),
+                seconds,
+                doing: None,
+            }),
+        );
+    }
+
+    fn stats(&self, usage: Usage, seconds: u64) -> String {
+        let price = self.talk.chain().ok();
+        let cost = price
+            .and_then(|chain| chain.primary().info().cost)
+            .map(|cost| format!(", ${:.4}", cost.of(&usage)))
+            .unwrap_or_default();
+        format!(
+            "{seconds} s, {} tokens in, {} out{cost}; session {}, transcript {}",
+            chela_core::grouped(usize::try_from(usage.input).unwrap_or(usize::MAX)),
+            chela_core::grouped(usize::try_from(usage.output).unwrap_or(usize::MAX)),
+            self.talk.key,
+            self.talk.session().id
+        )
+    }
+}
+
+/// The task, and then whatever its own sub-agents have to tell.
+async fn converse(talk: &Conversation, task: &str, surface: &Upwards) -> End {
+    let mut usage = Usage::default();
+    let mut message = format!("[Subagent Task]\n{task}");
+    loop {
+        let inbound = Inbound {
+            text: message,
+            images: Vec::new(),
+        };
+        let outcome = talk.say(inbound, surface).await;
+        if let Ok(outcome) = &outcome {
+            usage += outcome.usage;
+        }
+        let (status, text) = told(outcome);
+        let has_children = talk.children.0.running() > 0;
+        if status != Status::Done || !has_children {
+            return End {
+                status,
+                text,
+                usage,
+            };
+        }
+        tokio::select! {
+            biased;
+            never = talk.children.0.desk.relay(surface) => match never {},
+            () = talk.until_stopped() => {
+                return End { status: Status::Stopped, text, usage };
+            }
+            () = talk.children.0.until_quiet() => {}
+        }
+        message = "[Subagent Events]\nYour sub-agents have ended. Finish your task with what they report.".to_owned();
+    }
+}
+
+fn told(outcome: Result<TurnOutcome, TurnError>) -> (Status, String) {
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(error) => return (Status::Failed(error.to_string()), String::new()),
+    };
+    let text = match outcome.reply {
+        Reply::Deliver(delivery) => delivery.text,
+        Reply::Silent { .. } => String::new(),
+    };
+    let status = match outcome.ended {
+        Ended::Done if text.trim().is_empty() => {
+            Status::Failed("it ended without a result".to_owned())
+        }
+        Ended::Done => Status::Done,
+        Ended::Stopped => Status::Stopped,
+        Ended::Limit(why) => Status::Limit(why),
+        Ended::Loop(why) => Status::Failed(why),
+    };
+    (status, text)
+}
+
+/// The trust of whatever is written after `branch` was read, by somebody trusted no further
+/// than `most`.
+pub(super) fn taint(branch: &[Entry], most: Trust) -> Trust {
+    branch
+        .iter()
+        .filter_map(|entry| match &entry.body {
+            Body::Message { meta, .. } => meta.label.as_ref().map(|label| label.trust),
+            _ => None,
+        })
+        .fold(most.join(Trust::Agent), Trust::join)
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MOST_CHARS) {
+        Some((at, _)) => format!("{}\n[cut here; sessions_history has the rest]", &text[..at]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,80 @@
+//! Messages from session to session.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chela_tools::{Answered, Approval, ApprovalRequest, Approver, Headless, Refused, SendAsk};
+
+use super::Grant;
+use super::child::taint;
+use super::spawn::Nest;
+use crate::conversation::{Conversation, ConversationAsk, Inbound, Role};
+use crate::session::Source;
+use crate::turn::{Reply, Surface, TurnEvent};
+
+/// Nobody watches a session that is written to by another.
+struct Unwatched;
+
+impl Surface for Unwatched {
+    fn event(&self, _: TurnEvent) {}
+}
+
+impl Approver for Unwatched {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ApprovalRequest,
+    ) -> std::pin::Pin<Box<dyn Future<Output = Approval> + Send + 'a>> {
+        Headless.ask(request)
+    }
+}
+
+impl Nest {
+    pub(super) async fn deliver(&self, ask: SendAsk) -> Result<Answered, Refused> {
+        let unsent = |error: &dyn std::fmt::Display| Refused(format!("Nothing was sent: {error}."));
+        let session = self.session()?;
+        let branch = self
+            .sessions
+            .branch(&session)
+            .map_err(|error| unsent(&error))?;
+        let role = Role {
+            grant: Grant::whole().trusted(taint(&branch, self.grant.trust())),
+            source: Source::Session,
+        };
+        let open = ConversationAsk {
+            session: Some(ask.session.clone()),
+            ..ConversationAsk::default()
+        };
+        let other = Conversation::open_as(Arc::clone(&self.agents), open, role)
+            .map_err(|error| unsent(&error))?;
+        let message = Inbound {
+            text: format!(
+                "[Inter-session message from={} isUser=false]\n{}",
+                self.key, ask.text
+            ),
+            images: Vec::new(),
+        };
+        let answering = tokio::spawn(async move {
+            let outcome = other.say(message, &Unwatched).await;
+            let branch = other.sessions.branch(&other.session()).unwrap_or_default();
+            (outcome, taint(&branch, other.grant.trust()))
+        });
+        self.runs.sending(answering.abort_handle());
+        if ask.timeout_seconds == 0 {
+            return Ok(Answered::Sent);
+        }
+        let wait = Duration::from_secs(ask.timeout_seconds);
+        let Ok(answer) = tokio::time::timeout(wait, answering).await else {
+            return Ok(Answered::Timeout);
+        };
+        let (outcome, trust) = answer.map_err(|_| unsent(&"the other session failed"))?;
+        let outcome = outcome
+            .map_err(|error| Refused(format!("{} could not answer: {error}.", ask.session)))?;
+        Ok(match outcome.reply {
+            Reply::Deliver(delivery) => Answered::Reply {
+                text: delivery.text,
+                trust,
+            },
+            Reply::Silent { .. } => Answered::NoReply,
+        })
+    }
+}

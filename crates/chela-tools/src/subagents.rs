@@ -1,0 +1,180 @@
+//! `sessions_spawn`, `subagents`, `sessions_send`: work handed to others, over whoever starts
+//! them.
+
+mod children;
+mod send;
+mod spawn;
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use chela_core::{SessionKey, Trust};
+
+use crate::Tool;
+use crate::sessions::Sessions;
+
+/// Whoever starts sub-agents for one session, and carries messages to other sessions. What a
+/// caller may start or reach is its decision; which sessions exist for the caller is the tools'.
+pub trait Spawner: Send + Sync {
+    /// Starts a sub-agent and returns at once. Called from a thread that may wait.
+    fn spawn(&self, ask: SpawnAsk) -> Result<Receipt, Refused>;
+
+    /// The sub-agents of this session: those that run, and those that ended lately.
+    fn runs(&self) -> Vec<RunRow>;
+
+    /// Says something to a sub-agent that runs.
+    fn steer(&self, run: &str, text: &str) -> Result<String, Refused>;
+
+    /// Ends one sub-agent, or all. Gives the ids of those that ran.
+    fn kill(&self, which: Which<'_>) -> Result<Vec<String>, Refused>;
+
+    /// Writes to another session.
+    fn send(&self, ask: SendAsk) -> Sending<'_>;
+}
+
+pub type Sending<'a> = Pin<Box<dyn Future<Output = Result<Answered, Refused>> + Send + 'a>>;
+
+/// Why nothing was started or sent, written for the model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Refused(pub String);
+
+/// Which sub-agents are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which<'a> {
+    /// By run id, label or session key.
+    One(&'a str),
+    All,
+}
+
+/// A sub-agent that is wanted. What is left open follows from the caller and the config.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SpawnAsk {
+    pub task: String,
+    pub label: Option<String>,
+    pub agent: Option<String>,
+    pub model: Option<String>,
+    pub thinking: Option<String>,
+    pub timeout_seconds: Option<u64>,
+    pub context: Context,
+    pub cleanup: Cleanup,
+}
+
+/// What a sub-agent knows of the conversation it comes from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Context {
+    /// Its task alone.
+    #[default]
+    Isolated,
+    /// The conversation so far.
+    Fork,
+}
+
+/// What becomes of the session of a sub-agent that has ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Cleanup {
+    #[default]
+    Keep,
+    Delete,
+}
+
+/// A sub-agent that was started, and all it was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    pub run: String,
+    pub session: SessionKey,
+    pub agent: String,
+    /// `provider/model`.
+    pub model: String,
+    pub context: String,
+    pub tools: Vec<String>,
+    /// Folders its file tools reach.
+    pub paths: Vec<String>,
+    /// Workspace files in its prompt.
+    pub files: Vec<String>,
+    pub budget: Vec<String>,
+    /// How far what it is told is trusted.
+    pub trust: Trust,
+    pub depth: usize,
+    pub deepest: usize,
+    /// What is not as it was asked for.
+    pub warnings: Vec<String>,
+}
+
+/// A sub-agent in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRow {
+    pub run: String,
+    pub session: SessionKey,
+    pub label: String,
+    /// `running`, or how it ended.
+    pub status: String,
+    pub seconds: u64,
+    /// What it does now.
+    pub doing: Option<String>,
+}
+
+/// A message for another session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SendAsk {
+    pub session: SessionKey,
+    pub text: String,
+    /// How long to wait for an answer; 0: not at all.
+    pub timeout_seconds: u64,
+}
+
+/// What came of a message to another session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answered {
+    /// Nobody waits for an answer.
+    Sent,
+    Reply {
+        text: String,
+        trust: Trust,
+    },
+    /// The other session has nothing to say: that is the end of it.
+    NoReply,
+    /// No answer yet; the other session goes on.
+    Timeout,
+}
+
+/// Starts nobody: for looking at tools only.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoSpawner;
+
+impl Spawner for NoSpawner {
+    fn spawn(&self, _: SpawnAsk) -> Result<Receipt, Refused> {
+        Err(nobody())
+    }
+
+    fn runs(&self) -> Vec<RunRow> {
+        Vec::new()
+    }
+
+    fn steer(&self, _: &str, _: &str) -> Result<String, Refused> {
+        Err(nobody())
+    }
+
+    fn kill(&self, _: Which<'_>) -> Result<Vec<String>, Refused> {
+        Err(nobody())
+    }
+
+    fn send(&self, _: SendAsk) -> Sending<'_> {
+        Box::pin(std::future::ready(Err(nobody())))
+    }
+}
+
+fn nobody() -> Refused {
+    Refused("No other session can be reached from here.".to_owned())
+}
+
+pub(crate) fn tools(spawner: &Arc<dyn Spawner>, sessions: &Arc<Sessions>) -> Vec<Arc<dyn Tool>> {
+    vec![
+        spawn::tool(spawner),
+        children::tool(spawner),
+        send::tool(spawner, sessions),
+    ]
+}
+
+#[cfg(test)]
+mod tests;

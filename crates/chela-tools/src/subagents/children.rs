@@ -1,0 +1,143 @@
+//! `subagents`.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Refused, Spawner, Which};
+use crate::blocking::{Blocking, Job};
+use crate::schema::{Kind, Schema};
+use crate::{Effect, Output, Sink, SinkKind, Spec, Tool};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    action: Action,
+    target: Option<String>,
+    message: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Action {
+    List,
+    Steer,
+    Kill,
+}
+
+pub(super) fn tool(spawner: &Arc<dyn Spawner>) -> Arc<dyn Tool> {
+    Arc::new(Blocking {
+        spec: Spec {
+            name: "subagents",
+            description:
+                "List the sub-agents of this session, say something to one that runs, or end one."
+                    .to_owned(),
+            parameters: Schema::object()
+                .required(
+                    "action",
+                    Kind::one_of(&["list", "steer", "kill"]),
+                    "What to do",
+                )
+                .optional(
+                    "target",
+                    Kind::text().not_empty(),
+                    "Run id, label or session key; `all` for kill",
+                )
+                .optional(
+                    "message",
+                    Kind::text().not_empty(),
+                    "For steer: what to say",
+                )
+                .build(),
+            effect: Effect::WriteReversible,
+            sinks: &[
+                Sink {
+                    argument: "target",
+                    kind: SinkKind::Name,
+                },
+                Sink {
+                    argument: "message",
+                    kind: SinkKind::Text,
+                },
+            ],
+        },
+        with: Arc::new(Arc::clone(spawner)),
+        act,
+    })
+}
+
+fn act(spawner: &Arc<dyn Spawner>, arguments: Arguments, _: &Job) -> Output {
+    let target = arguments.target.as_deref();
+    let done = match arguments.action {
+        Action::List => return list(spawner.as_ref()),
+        Action::Steer => steer(spawner.as_ref(), target, arguments.message.as_deref()),
+        Action::Kill => kill(spawner.as_ref(), target),
+    };
+    match done {
+        Ok(text) => Output::said(text),
+        Err(refused) => Output::failed(refused.to_string()),
+    }
+}
+
+fn list(spawner: &dyn Spawner) -> Output {
+    let runs = spawner.runs();
+    let lines: Vec<String> = runs
+        .iter()
+        .map(|run| {
+            let doing = run.doing.as_ref().map(|doing| format!(", {doing}"));
+            format!(
+                "{} `{}`: {}, {} s{}, {}",
+                run.run,
+                run.label,
+                run.status,
+                run.seconds,
+                doing.unwrap_or_default(),
+                run.session
+            )
+        })
+        .collect();
+    let text = match lines.is_empty() {
+        true => "This session has started no sub-agents.".to_owned(),
+        false => lines.join("\n"),
+    };
+    let rows: Vec<_> = runs
+        .iter()
+        .map(|run| {
+            json!({
+                "runId": run.run,
+                "sessionKey": run.session.to_string(),
+                "label": run.label,
+                "status": run.status,
+                "seconds": run.seconds,
+            })
+        })
+        .collect();
+    Output::said(text).with_details(json!({ "runs": rows }))
+}
+
+fn steer(
+    spawner: &dyn Spawner,
+    target: Option<&str>,
+    message: Option<&str>,
+) -> Result<String, Refused> {
+    let missing = |what: &str| Refused(format!("steer needs `{what}`. Call it again with both."));
+    let target = target.ok_or_else(|| missing("target"))?;
+    let message = message.ok_or_else(|| missing("message"))?;
+    let run = spawner.steer(target, message)?;
+    Ok(format!("{run} hears it between two of its steps."))
+}
+
+fn kill(spawner: &dyn Spawner, target: Option<&str>) -> Result<String, Refused> {
+    let target = target
+        .ok_or_else(|| Refused("kill needs `target`: a run, a label, or `all`.".to_owned()))?;
+    let which = match target {
+        "all" => Which::All,
+        one => Which::One(one),
+    };
+    let killed = spawner.kill(which)?;
+    Ok(match killed.as_slice() {
+        [] => "No sub-agent runs.".to_owned(),
+        runs => format!("Ending {}.", runs.join(", ")),
+    })
+}

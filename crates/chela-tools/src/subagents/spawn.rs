@@ -1,0 +1,141 @@
+//! `sessions_spawn`.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Cleanup, Context, Receipt, SpawnAsk, Spawner};
+use crate::blocking::{Blocking, Job};
+use crate::schema::{Kind, Schema};
+use crate::{Effect, Output, Sink, SinkKind, Spec, Tool};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Arguments {
+    task: String,
+    label: Option<String>,
+    agent_id: Option<String>,
+    model: Option<String>,
+    thinking: Option<String>,
+    run_timeout_seconds: Option<u64>,
+    context: Option<String>,
+    cleanup: Option<String>,
+    /// There is one mode so far.
+    #[serde(rename = "mode")]
+    _mode: Option<String>,
+}
+
+pub(super) fn tool(spawner: &Arc<dyn Spawner>) -> Arc<dyn Tool> {
+    Arc::new(Blocking {
+        spec: Spec {
+            name: "sessions_spawn",
+            description: "Start a sub-agent for a task of its own; it never has more than you have. Returns at once; its result is pushed to you when it ends.".to_owned(),
+            parameters: Schema::object()
+                .required(
+                    "task",
+                    Kind::text().not_empty(),
+                    "What to do and what to report, complete in itself",
+                )
+                .optional("label", Kind::text().not_empty(), "Short name for lists")
+                .optional(
+                    "agentId",
+                    Kind::text().not_empty(),
+                    "Agent from agents_list; yourself unless given",
+                )
+                .optional("model", Kind::text().not_empty(), "Model or alias")
+                .optional("thinking", Kind::text().not_empty(), "Thinking level")
+                .optional(
+                    "runTimeoutSeconds",
+                    Kind::integer().min(0),
+                    "Ends it after so long; 0 for no limit of its own",
+                )
+                .optional(
+                    "context",
+                    Kind::one_of(&["isolated", "fork"]),
+                    "`fork` gives it this conversation; `isolated` unless given",
+                )
+                .optional(
+                    "cleanup",
+                    Kind::one_of(&["keep", "delete"]),
+                    "What becomes of its transcript; `keep` unless given",
+                )
+                .optional("mode", Kind::one_of(&["run"]), "One run")
+                .build(),
+            effect: Effect::WriteReversible,
+            sinks: &[
+                Sink {
+                    argument: "task",
+                    kind: SinkKind::Text,
+                },
+                Sink {
+                    argument: "agentId",
+                    kind: SinkKind::Name,
+                },
+            ],
+        },
+        with: Arc::new(Arc::clone(spawner)),
+        act: spawn,
+    })
+}
+
+fn spawn(spawner: &Arc<dyn Spawner>, arguments: Arguments, _: &Job) -> Output {
+    let asked = SpawnAsk {
+        task: arguments.task,
+        label: arguments.label,
+        agent: arguments.agent_id,
+        model: arguments.model,
+        thinking: arguments.thinking,
+        timeout_seconds: arguments.run_timeout_seconds,
+        context: match arguments.context.as_deref() {
+            Some("fork") => Context::Fork,
+            _ => Context::Isolated,
+        },
+        cleanup: match arguments.cleanup.as_deref() {
+            Some("delete") => Cleanup::Delete,
+            _ => Cleanup::Keep,
+        },
+    };
+    match spawner.spawn(asked) {
+        Ok(receipt) => said(&receipt),
+        Err(refused) => Output::failed(refused.to_string()),
+    }
+}
+
+fn said(receipt: &Receipt) -> Output {
+    let list = |names: &[String]| match names {
+        [] => "none".to_owned(),
+        names => names.join(", "),
+    };
+    let mut lines = vec![
+        format!("Started run {} as {}.", receipt.run, receipt.session),
+        format!(
+            "agent: {}; model: {}; context: {}; depth: {} of {}",
+            receipt.agent, receipt.model, receipt.context, receipt.depth, receipt.deepest
+        ),
+        format!("tools: {}", list(&receipt.tools)),
+        format!("paths: {}", list(&receipt.paths)),
+        format!("files in its prompt: {}", list(&receipt.files)),
+        format!("budget: {}", list(&receipt.budget)),
+        format!("trust: {}", receipt.trust.as_str()),
+    ];
+    lines.extend(receipt.warnings.iter().map(|text| format!("Note: {text}")));
+    lines.push("Its result comes to you by itself when it ends. Do not poll.".to_owned());
+    Output::said(lines.join("\n")).with_details(json!({
+        "status": "accepted",
+        "runId": receipt.run,
+        "childSessionKey": receipt.session.to_string(),
+        "inherits": {
+            "agent": receipt.agent,
+            "model": receipt.model,
+            "context": receipt.context,
+            "tools": receipt.tools,
+            "paths": receipt.paths,
+            "files": receipt.files,
+            "budget": receipt.budget,
+            "trust": receipt.trust.as_str(),
+            "depth": receipt.depth,
+        },
+        "warnings": receipt.warnings,
+    }))
+}

@@ -6,10 +6,12 @@
 
 mod digest;
 mod plan;
+mod prune;
 mod quality;
 
 pub use digest::digest;
 pub use plan::{KeepRecent, cut_point, sections_named, tokens_of};
+pub use prune::{Fate, Pruned};
 pub use quality::{HEADINGS, Shortfall, shortfalls};
 
 /// What a model is asked for.

@@ -1,10 +1,13 @@
 //! A conversation: one session of one agent, held open.
 
+mod attached;
 mod compacting;
 mod desk;
 mod ending;
+mod flush;
 mod lane;
 mod prefix;
+mod pruning;
 mod remembering;
 mod talk;
 
@@ -23,7 +26,8 @@ use crate::agent::{Agents, OpenError};
 use crate::assemble::AssembleError;
 use crate::local;
 use crate::reply::{ACK_MAX_CHARS, GateSettings, WithWord};
-use crate::session::{ResetRules, ResetWhy, Session, SessionError, Sessions};
+use crate::session::{ResetRules, ResetWhy, Session, SessionError, Sessions, Source};
+use crate::subagents::{Children, Grant, Runs, kept_grant};
 use crate::toolset;
 use crate::turn::{ContextMeter, Surface, TurnError, TurnOutcome};
 
@@ -41,6 +45,23 @@ pub struct ConversationAsk {
     pub sender: Option<Sender>,
     pub channel: Option<String>,
     pub tools: ToolUse,
+}
+
+/// On whose behalf a conversation is held.
+#[derive(Debug, Clone)]
+pub(crate) struct Role {
+    pub grant: Grant,
+    /// Who speaks to it.
+    pub source: Source,
+}
+
+impl Default for Role {
+    fn default() -> Self {
+        Self {
+            grant: Grant::whole(),
+            source: Source::Person,
+        }
+    }
 }
 
 /// Whether tools are offered at all.
@@ -76,6 +97,11 @@ pub struct Conversation {
     pub(crate) ask: ConversationAsk,
     /// The commands it started; they end with it.
     pub(crate) commands: Commands,
+    /// The sub-agents it started; they end with it.
+    pub(crate) children: Children,
+    /// What it may have at most.
+    pub(crate) grant: Grant,
+    pub(crate) source: Source,
     state: Mutex<State>,
     /// Held while a turn runs.
     pub(crate) turn: tokio::sync::Mutex<()>,
@@ -105,6 +131,14 @@ impl std::fmt::Debug for Conversation {
 
 impl Conversation {
     pub(crate) fn open(agents: Arc<Agents>, ask: ConversationAsk) -> Result<Self, OpenError> {
+        Self::open_as(agents, ask, Role::default())
+    }
+
+    pub(crate) fn open_as(
+        agents: Arc<Agents>,
+        ask: ConversationAsk,
+        role: Role,
+    ) -> Result<Self, OpenError> {
         let (agent, key) = agents
             .assembler
             .who_of(ask.agent.as_ref(), ask.session.as_ref())?;
@@ -112,6 +146,11 @@ impl Conversation {
         let sessions = agents.sessions(&agent)?;
         let session = sessions.current(&key, &agents.reset_rules(&key, ask.channel.as_deref()))?;
         let info = sessions.info(&session)?;
+        // A sub-agent has what it was given when it was started, whoever talks to it later.
+        let kept = match key.is_subagent() {
+            true => kept_grant(&sessions.branch(&session)?, &key),
+            false => None,
+        };
         let spool = agents.spool(&agent, &key);
         let talk = Self {
             commands: toolset::commands(&agents.host, &agents.loaded, &view, spool),
@@ -130,6 +169,9 @@ impl Conversation {
             key,
             sessions,
             ask,
+            children: Children(Arc::new(Runs::default())),
+            grant: kept.map_or(role.grant.clone(), |kept| kept.meet(&role.grant)),
+            source: role.source,
             turn: tokio::sync::Mutex::default(),
             steering: Mutex::default(),
             models_known: AtomicBool::new(false),
@@ -151,7 +193,12 @@ impl Conversation {
         let _lane = self.lane(surface).await;
         self.stopping.store(false, Ordering::SeqCst);
         self.know_models().await;
-        let outcome = crate::turn::run(self, message, surface).await?;
+        self.make_room_before(surface).await;
+        let outcome = tokio::select! {
+            biased;
+            never = self.children.0.desk.relay(surface) => match never {},
+            outcome = crate::turn::run(self, message, surface) => outcome?,
+        };
         self.make_room_after(surface).await;
         Ok(outcome)
     }
@@ -175,8 +222,9 @@ impl Conversation {
             .push_back(text.into());
     }
 
-    /// Ends the turn that runs, at once, also inside a tool.
+    /// Ends the turn that runs, at once, also inside a tool, and the sub-agents that run.
     pub fn stop(&self) {
+        self.children.0.stop();
         self.stopping.store(true, Ordering::SeqCst);
         self.stopped.notify_waiters();
     }
@@ -281,6 +329,7 @@ impl Conversation {
 
     /// Begins anew under the same key. The old conversation is kept.
     pub fn begin_anew(&self) -> Result<Session, SessionError> {
+        self.children.0.stop();
         let old = self.session();
         let session = self.sessions.reset(&old, ResetWhy::Asked)?;
         self.with(|state| {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use chela_core::{Audience, Trust, Zone, tokens};
+use chela_ledger::{Ledger, RecordFilter};
 use chela_model::ToolSchema;
 use chela_prompt::{PartKind, Prompt, SectionId};
 use chela_workspace::{FileReport, FileStatus, Need};
@@ -35,7 +36,65 @@ pub struct ContextReport {
     /// What the provider reported for the last run; absent as long as there was none.
     pub session_tokens: Option<usize>,
     pub context_window: Option<usize>,
+    /// Our count of the last request against its provider's; absent as long as none is on record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_request: Option<Reconciled>,
 }
+
+/// A request that was counted twice: by us, and by whoever read it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Reconciled {
+    pub counted: u64,
+    /// Absent where the provider says nothing: then our own count decides everything.
+    pub reported: Option<u64>,
+}
+
+impl Reconciled {
+    /// The last request of a session that was answered.
+    pub fn last(ledger: &Ledger, session: &str) -> Option<Self> {
+        let filter = RecordFilter {
+            session: Some(session.to_owned()),
+            limit: Some(RECENT),
+            ..RecordFilter::default()
+        };
+        let records = ledger.list(&filter).ok()?;
+        let last = records
+            .into_iter()
+            .filter(|record| record.usage.is_some())
+            .max_by_key(|record| record.id)?;
+        let usage = last.usage.filter(|usage| !usage.estimated);
+        Some(Self {
+            counted: last.tokens,
+            reported: usage.map(|usage| usage.input),
+        })
+    }
+
+    /// What the provider counted and we cannot explain; negative where we counted more.
+    pub fn unexplained(&self) -> Option<i64> {
+        let (reported, counted) = (i64::try_from(self.reported?).ok()?, self.counted);
+        Some(reported - i64::try_from(counted).ok()?)
+    }
+
+    pub fn in_words(&self) -> String {
+        let shown = |number: u64| chela_core::grouped(usize::try_from(number).unwrap_or(0));
+        let counted = shown(self.counted);
+        let Some((reported, rest)) = self.reported.zip(self.unexplained()) else {
+            return format!(
+                "Last request: {counted} tok by our count; the provider reported none, so ours counts"
+            );
+        };
+        let sign = if rest < 0 { "-" } else { "+" };
+        let share = rest.unsigned_abs() as f64 * 100.0 / reported.max(1) as f64;
+        format!(
+            "Last request: {counted} tok by our count, {} by the provider's; unexplained: {sign}{} ({share:.1} %)",
+            shown(reported),
+            shown(rest.unsigned_abs()),
+        )
+    }
+}
+
+/// Records looked at for the last one that was answered.
+const RECENT: usize = 5;
 
 /// How the figures were come by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -177,6 +236,7 @@ impl ContextReport {
             tool_schemas: schemas(&assembled.tools),
             session_tokens: None,
             context_window: assembled.context_window,
+            last_request: None,
         }
     }
 }

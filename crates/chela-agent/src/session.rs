@@ -44,4 +44,4 @@ pub use route::{Inbound, Peer, route};
 pub use salvage::{Salvaged, salvage};
 pub use stamp::{iso, parse_iso};
 pub use store::{Session, SessionError, SessionId, Sessions, session_file};
-pub use transcript::{Forked, Inherited, Redone, Undone};
+pub use transcript::{Forked, Inherited, Redone, Uncompacted, Undone};

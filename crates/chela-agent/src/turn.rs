@@ -12,23 +12,27 @@ mod event;
 mod inbound;
 mod limits;
 mod request;
+mod rewritten;
 mod tail;
 
+use std::pin::Pin;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
+use chela_ledger::Rewrite;
 use chela_model::{
     Chain, Event, Failure, Message, ModelError, Part, Response, Stage, StopReason, Usage,
 };
+use chela_tools::{Approval, ApprovalRequest, Approver};
 use tokio::time::sleep;
 
 use crate::agent::OpenError;
 use crate::conversation::{Conversation, Inbound, Prefix};
 use crate::reply::{Gate, GateSettings, Shown};
-use crate::session::{Body, Meta, Session, SessionError};
-use book::Book;
+use crate::session::{Body, Meta, Session, SessionError, Source};
 use limits::Spent;
 
+pub(crate) use book::{Book, Call};
 pub use event::{
     ContextMeter, Delivery, Ended, Reply, ReplyTo, Silence, Surface, TurnEvent, TurnOutcome,
 };
@@ -52,7 +56,26 @@ pub(crate) async fn run(
     message: Inbound,
     surface: &dyn Surface,
 ) -> Result<TurnOutcome, TurnError> {
-    let mut turn = Turn::accept(talk, message, surface)?;
+    to_its_end(Turn::accept(talk, message, talk.source, surface)?).await
+}
+
+/// Runs a turn nobody asked for: `ask` is the runtime's, and what is answered is kept in the
+/// conversation but shown to nobody. `chain` answers in place of the session's models.
+pub(crate) async fn run_unheard(
+    talk: &Conversation,
+    ask: String,
+    chain: Option<Chain>,
+) -> Result<TurnOutcome, TurnError> {
+    let message = Inbound {
+        text: ask,
+        images: Vec::new(),
+    };
+    let mut turn = Turn::accept(talk, message, Source::Event, &Nobody)?;
+    turn.chain = chain.unwrap_or(turn.chain);
+    to_its_end(turn).await
+}
+
+async fn to_its_end(mut turn: Turn<'_>) -> Result<TurnOutcome, TurnError> {
     loop {
         if let Some(limit) = turn.spent.exhausted(turn.now()) {
             return turn.end(Ended::Limit(limit));
@@ -80,6 +103,8 @@ struct Turn<'a> {
     system_tail: String,
     spent: Spent,
     book: Book,
+    /// The conversation was rewritten since the request before.
+    rewrite: Option<Rewrite>,
     usage: Usage,
     meter: ContextMeter,
     reply: Reply,
@@ -299,6 +324,9 @@ impl<'a> Turn<'a> {
         match self.talk.compact_for(&self.chain, None).await {
             Ok(done) => {
                 self.surface.event(TurnEvent::Notice(done.in_words()));
+                // Read anew from the start anyway: the one time the prefix may move.
+                self.prefix = self.talk.prefix_for(Some(&self.chain))?;
+                self.rewrite = Some(Rewrite::Compaction);
                 Ok(())
             }
             Err(why) => {
@@ -350,6 +378,22 @@ impl<'a> Turn<'a> {
             .sessions
             .append(&self.session, Body::TurnEnded { how })
             .map(drop)
+    }
+}
+
+/// Whoever a turn of the runtime is run for: shown nothing, and a yes is not to be had.
+struct Nobody;
+
+impl Surface for Nobody {
+    fn event(&self, _: TurnEvent) {}
+}
+
+impl Approver for Nobody {
+    fn ask<'a>(
+        &'a self,
+        _: &'a ApprovalRequest,
+    ) -> Pin<Box<dyn Future<Output = Approval> + Send + 'a>> {
+        Box::pin(std::future::ready(Approval::Deny))
     }
 }
 

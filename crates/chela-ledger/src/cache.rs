@@ -27,6 +27,13 @@ pub struct Seen<'a> {
 #[serde(rename_all = "camelCase")]
 pub enum Rewrite {
     Compaction,
+    /// A compaction was taken back.
+    CompactionUndone,
+    /// Messages were taken back. What was before them is still known, so this alone breaks
+    /// nothing.
+    Undo,
+    /// Old tool results were shortened after the cache had gone cold.
+    Pruning,
     Reset,
 }
 
@@ -63,6 +70,8 @@ pub struct Break {
 pub enum Cause {
     FirstRequest,
     Compaction,
+    CompactionUndone,
+    Pruning,
     Reset,
     ModelChanged {
         from: String,
@@ -106,11 +115,25 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// Whether somebody asked for it, or nothing was there to break.
+    pub fn is_meant(&self) -> bool {
+        matches!(
+            self,
+            Self::FirstRequest
+                | Self::Compaction
+                | Self::CompactionUndone
+                | Self::Pruning
+                | Self::Reset
+        )
+    }
+
     /// One word, for sums.
     pub fn word(&self) -> &'static str {
         match self {
             Self::FirstRequest => "first",
             Self::Compaction => "compaction",
+            Self::CompactionUndone => "undo",
+            Self::Pruning => "pruning",
             Self::Reset => "reset",
             Self::ModelChanged { .. } => "model",
             Self::ProviderChanged { .. } => "provider",
@@ -134,6 +157,8 @@ impl std::fmt::Display for Cause {
         match self {
             Self::FirstRequest => f.write_str("first request"),
             Self::Compaction => f.write_str("the conversation was compacted"),
+            Self::CompactionUndone => f.write_str("a compaction was taken back"),
+            Self::Pruning => f.write_str("old tool results were pruned, the cache being cold"),
             Self::Reset => f.write_str("the session was started anew"),
             Self::ModelChanged { from, to } => write!(f, "the model changed from {from} to {to}"),
             Self::ProviderChanged { from, to } => {
@@ -204,13 +229,20 @@ pub fn compare(
             reuse.bytes += length as u64;
             reuse.tokens += weigh(unit.range.start..unit.range.start + length);
         }
-        reuse.broken = found.map(|found| found.broken);
+        let is_taken_back = |broken: &Break| {
+            rewrite == Some(Rewrite::Undo) && matches!(broken.cause, Cause::HistoryEdited { .. })
+        };
+        reuse.broken = found
+            .map(|found| found.broken)
+            .filter(|broken| !is_taken_back(broken));
     }
     if let Some(broken) = &mut reuse.broken {
         match rewrite {
             Some(Rewrite::Compaction) => broken.cause = Cause::Compaction,
+            Some(Rewrite::CompactionUndone) => broken.cause = Cause::CompactionUndone,
+            Some(Rewrite::Pruning) => broken.cause = Cause::Pruning,
             Some(Rewrite::Reset) => broken.cause = Cause::Reset,
-            None => {}
+            Some(Rewrite::Undo) | None => {}
         }
         // By bytes, as the tokens of the earlier request are not at hand here.
         let earlier_bytes: u64 = earlier.units().map(|unit| unit.range.len() as u64).sum();

@@ -20,6 +20,11 @@ impl Plan {
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
+
+    /// Takes over the steps of a plan that was made with other tools of the same session.
+    pub fn go_on_with(&self, steps: &[Step]) {
+        steps.clone_into(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
 }
 
 /// One step of a plan.

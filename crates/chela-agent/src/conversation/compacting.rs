@@ -1,14 +1,17 @@
 //! Making a conversation short: by a model when one answers well, by rules otherwise.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use chela_model::{Cache, Chain, Message, Request, Stage, Thinking, ToolMode};
+use chela_config::model::Compaction as Settings;
+use chela_ledger::{AuditKind, Rewrite};
+use chela_model::{Cache, Chain, Message, Request, Response, Stage, Usage};
 use serde_json::json;
 
-use super::Conversation;
+use super::{Conversation, Prefix};
 use crate::compact::{self, KeepRecent, Shortfall, cut_point, digest, shortfalls, tokens_of};
-use crate::session::{Body, Compaction, Entry, EntryId, SessionError, context};
-use crate::turn::{ContextMeter, Surface, TurnEvent};
+use crate::session::{Body, Compaction, Entry, EntryId, Session, SessionError, context};
+use crate::turn::{Book, Call, ContextMeter, Surface, TurnEvent, thinking_named};
 
 /// What a compaction did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,12 +82,40 @@ impl Conversation {
         self.compact_with(Some(chain), instructions).await
     }
 
-    /// After a turn: makes room before the next one needs it.
+    /// After a turn: lets the agent write notes when the window is nearly full, and makes room
+    /// when it is full.
     pub(super) async fn make_room_after(&self, surface: &dyn Surface) {
         let settings = &self.view.compaction.value;
-        let meter = self.meter();
-        let is_full = threshold(meter, settings).is_some_and(|most| meter.used > most);
-        if !(settings.enabled && is_full) {
+        let Some(most) = threshold(self.meter(), settings).filter(|_| settings.enabled) else {
+            return;
+        };
+        if self.meter().used + settings.memory_flush.soft_threshold_tokens > most {
+            self.flush_memory().await;
+        }
+        if self.meter().used <= most {
+            return;
+        }
+        let chain = self.chain().ok();
+        if let Ok(done) = self.compact_with(chain.as_ref(), None).await {
+            surface.event(TurnEvent::Notice(done.in_words()));
+        }
+    }
+
+    /// Before a turn: makes room when what is kept of the conversation is larger than
+    /// `maxActiveTranscriptBytes`.
+    pub(super) async fn make_room_before(&self, surface: &dyn Surface) {
+        let configured = &self.view.compaction.value.max_active_transcript_bytes;
+        let Some(most) = configured.as_ref().and_then(|size| size.bytes()) else {
+            return;
+        };
+        let Ok(branch) = self.sessions.branch(&self.session()) else {
+            return;
+        };
+        let bytes: usize = context(&branch)
+            .iter()
+            .map(|message| serde_json::to_string(message).map_or(0, |text| text.len()))
+            .sum();
+        if (bytes as u64) < most {
             return;
         }
         let chain = self.chain().ok();
@@ -103,32 +134,63 @@ impl Conversation {
         let plan = self.plan(branch).ok_or(CompactError::TooShort)?;
         let (summary, by) = match chain {
             Some(chain) => self.summary(chain, &plan, instructions).await,
-            None => (
-                digest(&plan.messages, plan.earlier.as_deref()),
-                WrittenBy::Rules("there is no model".into()),
-            ),
+            None => plan.by_rules("there is no model"),
         };
-        let summary = self.with_rules(summary);
+        let summary = self.with_attachments(summary);
         let tokens_before = plan.messages.iter().map(tokens_of).sum::<usize>() + plan.kept_tokens;
         let tokens_after = chela_core::tokens::count(&summary) + plan.kept_tokens;
+        let done = Compacted {
+            messages: plan.messages.len(),
+            tokens_before: tokens_before as u64,
+            tokens_after: tokens_after as u64,
+            by,
+        };
+        self.write_down(&session, &plan, &done);
+        // One entry, written whole or not at all: whoever is killed here has compacted or has not.
         self.sessions.append(
             &session,
             Body::Compaction(Compaction {
                 summary,
                 first_kept: plan.first_kept,
-                tokens_before: tokens_before as u64,
-                details: json!({ "messages": plan.messages.len() }),
+                tokens_before: done.tokens_before,
+                details: json!({ "messages": done.messages }),
             }),
         )?;
-        // The conversation is read anew anyway: now is the time for what changed meanwhile.
-        self.thaw(&session)?;
-        self.with(|state| state.meter = ContextMeter::default());
-        Ok(Compacted {
-            messages: plan.messages.len(),
-            tokens_before: tokens_before as u64,
-            tokens_after: tokens_after as u64,
-            by,
-        })
+        let used = self
+            .meter()
+            .used
+            .saturating_sub(done.tokens_before.saturating_sub(done.tokens_after));
+        self.sessions.add_usage(&session, Usage::default(), used)?;
+        self.with(|state| {
+            state.meter = ContextMeter {
+                used: 0,
+                ..state.meter
+            }
+        });
+        Ok(done)
+    }
+
+    fn write_down(&self, session: &Session, plan: &Plan, done: &Compacted) {
+        let Some(ledger) = self.agents.ledger() else {
+            return;
+        };
+        let (by, why) = match &done.by {
+            WrittenBy::Model(model) => (model.as_str(), None),
+            WrittenBy::Rules(why) => ("rules", Some(why)),
+        };
+        // Nothing outside changes by a compaction: it may go on without its record.
+        let _ = ledger.append(
+            AuditKind::Compaction,
+            &json!({
+                "session": session.id.as_str(),
+                "firstKept": plan.first_kept,
+                "messages": done.messages,
+                "tokensBefore": done.tokens_before,
+                "tokensAfter": done.tokens_after,
+                "by": by,
+                "why": why,
+            }),
+        );
     }
 
     fn plan(&self, branch: Vec<Entry>) -> Option<Plan> {
@@ -180,31 +242,31 @@ impl Conversation {
         plan: &Plan,
         instructions: Option<&str>,
     ) -> (String, WrittenBy) {
-        let by_rules = |why: String| {
-            (
-                digest(&plan.messages, plan.earlier.as_deref()),
-                WrittenBy::Rules(why),
-            )
-        };
         let settings = &self.view.compaction.value;
+        let own = match settings.model.as_deref() {
+            Some(model) => match self.agents.chain(&self.view, Some(model)) {
+                Ok(own) => Some(own),
+                Err(error) => return plan.by_rules(error),
+            },
+            None => None,
+        };
+        let writing = match self.prefix() {
+            Ok(prefix) => Writing {
+                talk: self,
+                session: self.session(),
+                book: Book::open(self),
+                chain: own.as_ref().unwrap_or(chain),
+                prefix,
+            },
+            Err(error) => return plan.by_rules(error),
+        };
         let mut missing: Vec<Shortfall> = Vec::new();
-        for _ in 0..=settings.quality_guard.max_retries {
-            let ask = self.summary_request(plan, instructions, &missing);
-            let request = match ask {
-                Ok(request) => request,
-                Err(error) => return by_rules(error.to_string()),
+        for attempt in 0..=settings.quality_guard.max_retries {
+            let request = writing.request(plan, instructions, &missing);
+            let response = match writing.call(&request, attempt + 1).await {
+                Ok(response) => response,
+                Err(why) => return plan.by_rules(why),
             };
-            let mut unheard = |_| {};
-            let answer = chain.answer(&self.agents.http, &request, Stage::Underway, &mut unheard);
-            let limit = Duration::from_secs(settings.timeout_seconds);
-            let response = match tokio::time::timeout(limit, answer).await {
-                Ok(Ok(response)) => response,
-                Ok(Err(error)) => return by_rules(error.to_string()),
-                Err(_) => return by_rules(format!("no answer in {} s", limit.as_secs())),
-            };
-            let _ = self
-                .sessions
-                .add_usage(&self.session(), response.usage, response.usage.input);
             let text = Message::Assistant {
                 content: response.content,
                 model: None,
@@ -222,23 +284,73 @@ impl Conversation {
         let why = missing
             .first()
             .map_or_else(|| "it was empty".to_owned(), ToString::to_string);
-        by_rules(format!("the model's summary was not good enough: {why}"))
+        plan.by_rules(format!("the model's summary was not good enough: {why}"))
+    }
+}
+
+impl Plan {
+    fn by_rules(&self, why: impl std::fmt::Display) -> (String, WrittenBy) {
+        (
+            digest(&self.messages, self.earlier.as_deref()),
+            WrittenBy::Rules(why.to_string()),
+        )
+    }
+}
+
+/// A summary being written by a model.
+struct Writing<'a> {
+    talk: &'a Conversation,
+    session: Session,
+    book: Book,
+    chain: &'a Chain,
+    prefix: Arc<Prefix>,
+}
+
+impl Writing<'_> {
+    fn settings(&self) -> &Settings {
+        &self.talk.view.compaction.value
+    }
+
+    /// One call, within the limits and on record like every other. Says why there is no answer.
+    async fn call(&self, request: &Request, step: u32) -> Result<Response, String> {
+        let call = Call {
+            talk: self.talk,
+            session: &self.session,
+            prefix: &self.prefix,
+            chain: self.chain,
+            request,
+            step,
+            rewrite: Some(Rewrite::Compaction),
+        };
+        let page = self.book.open_page(&call)?;
+        let mut unheard = |_| {};
+        let http = &self.talk.agents.http;
+        let answer = self
+            .chain
+            .answer(http, request, Stage::Underway, &mut unheard);
+        let limit = Duration::from_secs(self.settings().timeout_seconds);
+        let answer = match tokio::time::timeout(limit, answer).await {
+            Ok(answer) => answer.map_err(|error| error.to_string()),
+            Err(_) => Err(format!("no answer in {} s", limit.as_secs())),
+        };
+        self.book
+            .close_page(page, &call, answer.as_ref().map_err(String::as_str));
+        if let Ok(response) = &answer {
+            let used = self.talk.meter().used;
+            // A sum that is not kept changes nothing about the summary.
+            let _ = self
+                .talk
+                .sessions
+                .add_usage(&self.session, response.usage, used);
+        }
+        answer
     }
 
     /// Asked with the session's own prefix, so that what the endpoint has read counts.
-    fn summary_request(
-        &self,
-        plan: &Plan,
-        instructions: Option<&str>,
-        missing: &[Shortfall],
-    ) -> Result<Request, crate::agent::OpenError> {
-        let prefix = self.prefix()?;
+    fn request(&self, plan: &Plan, instructions: Option<&str>, missing: &[Shortfall]) -> Request {
         let mut ask = compact::INSTRUCTIONS.to_owned();
-        let settings = &self.view.compaction.value;
-        for more in [settings.custom_instructions.as_deref(), instructions]
-            .into_iter()
-            .flatten()
-        {
+        let own = self.settings().custom_instructions.as_deref();
+        for more in [own, instructions].into_iter().flatten() {
             ask.push_str("\n\n");
             ask.push_str(more);
         }
@@ -247,37 +359,23 @@ impl Conversation {
         }
         let mut messages = context(&plan.before);
         messages.push(Message::user(ask));
-        Ok(Request {
-            system: prefix.system(""),
+        let thinking = match self.settings().thinking_level.as_deref() {
+            Some("inherit") => self.talk.thinking(),
+            Some(level) => thinking_named(level),
+            None => thinking_named("off"),
+        };
+        Request {
+            system: self.prefix.system(""),
             messages,
-            tools: prefix.tools.clone(),
-            tool_mode: ToolMode::Native,
-            thinking: Thinking::Off,
+            tools: self.prefix.tools.clone(),
+            tool_mode: self.chain.current().tool_mode(),
+            thinking,
             max_tokens: None,
             cache: Cache {
-                key: self.session().id.as_str().to_owned(),
+                key: self.session.id.as_str().to_owned(),
                 ..Cache::default()
             },
             params: serde_json::Map::new(),
-        })
-    }
-
-    /// The sections of AGENTS.md that are to be read again after a compaction.
-    fn with_rules(&self, summary: String) -> String {
-        let Some(names) = &self.view.compaction.value.post_compaction_sections else {
-            return summary;
-        };
-        let Ok(text) = std::fs::read_to_string(self.view.workspace.value.join("AGENTS.md")) else {
-            return summary;
-        };
-        let limit = self.view.context_limits.value.post_compaction_max_chars;
-        let rules: String = compact::sections_named(&text, names)
-            .chars()
-            .take(usize::try_from(limit).unwrap_or(usize::MAX))
-            .collect();
-        match rules.trim() {
-            "" => summary,
-            rules => format!("{summary}\n\n## Rules (from AGENTS.md)\n{rules}"),
         }
     }
 }
@@ -300,7 +398,7 @@ fn mended(summary: &str, messages: &[Message]) -> String {
 }
 
 /// Tokens from which on room is made.
-fn threshold(meter: ContextMeter, settings: &chela_config::model::Compaction) -> Option<u64> {
+fn threshold(meter: ContextMeter, settings: &Settings) -> Option<u64> {
     const HEADROOM: u64 = 16_384;
     let window = meter.window?;
     let reserve = settings

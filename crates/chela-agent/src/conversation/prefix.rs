@@ -11,7 +11,7 @@ use chela_tools::Toolbox;
 use super::{Conversation, ToolUse};
 use crate::agent::OpenError;
 use crate::assemble::{Ask, Assembled, Size};
-use crate::session::{Frozen, FrozenTool, Session, SessionError};
+use crate::session::{EntryId, Frozen, FrozenTool};
 use crate::toolset::{self, ToolsetAsk};
 
 /// The beginning of every request: the stable zone of the prompt and the tools, as the session
@@ -23,6 +23,8 @@ pub(crate) struct Prefix {
     pub size: Size,
     /// `provider/model` it was made for.
     pub model: Option<String>,
+    /// The compaction after which it was made.
+    pub compaction: Option<EntryId>,
     /// What the stable zone is made of, for the record.
     pub sections: Vec<SectionMark>,
     pub tool_marks: Vec<ToolMark>,
@@ -30,18 +32,29 @@ pub(crate) struct Prefix {
 
 impl Conversation {
     /// The prefix of this session: made once, kept in the session, made again only when the
-    /// model changes.
+    /// model changes or the conversation was compacted, as it is read anew then anyway.
     pub(crate) fn prefix(&self) -> Result<Arc<Prefix>, OpenError> {
         self.prefix_for(self.chain().ok().as_ref())
     }
 
     pub(crate) fn prefix_for(&self, chain: Option<&Chain>) -> Result<Arc<Prefix>, OpenError> {
         let model = chain.map(|chain| chain.primary().reference().to_owned());
+        let compaction = self.sessions.last_compaction(&self.session())?;
         let known = self.with(|state| state.prefix.clone());
-        if let Some(prefix) = known.filter(|prefix| prefix.model == model) {
+        let is_current = |prefix: &Prefix| prefix.model == model && prefix.compaction == compaction;
+        if let Some(prefix) = known.clone().filter(|prefix| is_current(prefix)) {
             return Ok(prefix);
         }
-        let prefix = Arc::new(self.make_prefix(chain, model)?);
+        let prefix = Arc::new(self.make_prefix(chain, model, compaction)?);
+        if let Some(known) = known {
+            // The work at hand goes on.
+            prefix
+                .toolbox
+                .plan()
+                .go_on_with(&known.toolbox.plan().steps());
+        }
+        let names = prefix.toolbox.specs().map(|spec| spec.name.to_owned());
+        self.children.0.offer(names);
         self.with(|state| state.prefix = Some(Arc::clone(&prefix)));
         Ok(prefix)
     }
@@ -50,15 +63,23 @@ impl Conversation {
         &self,
         chain: Option<&Chain>,
         model: Option<String>,
+        compaction: Option<EntryId>,
     ) -> Result<Prefix, OpenError> {
         let size = match chain.map(|chain| chain.primary().prompt_profile()) {
             Some(PromptProfile::Short) => Size::Short,
             _ => Size::Full,
         };
-        let toolbox = self.make_toolbox(chain, size)?;
         let session = self.session();
-        let frozen = self.sessions.frozen(&session)?;
-        if let Some(frozen) = frozen.filter(|frozen| Some(&frozen.model) == model.as_ref()) {
+        let is_current = |frozen: &Frozen| {
+            Some(&frozen.model) == model.as_ref() && frozen.compaction == compaction
+        };
+        let frozen = self.sessions.frozen(&session)?.filter(is_current);
+        if frozen.is_none() {
+            // What changed meanwhile is part of it now.
+            self.agents.assembler.refresh(&self.view.id);
+        }
+        let toolbox = self.make_toolbox(chain, size)?;
+        if let Some(frozen) = frozen {
             let names: Vec<String> = frozen.tools.iter().map(|tool| tool.name.clone()).collect();
             let tools: Vec<ToolSchema> = frozen.tools.into_iter().map(ToolSchema::from).collect();
             return Ok(Prefix {
@@ -66,6 +87,7 @@ impl Conversation {
                 toolbox: toolbox.restrict(&names),
                 size,
                 model,
+                compaction,
                 sections: frozen.sections,
                 tool_marks: tools.iter().map(tool_mark).collect(),
                 tools,
@@ -83,6 +105,7 @@ impl Conversation {
                     tools: tools.iter().cloned().map(FrozenTool::from).collect(),
                     sections: sections.clone(),
                     model: model.clone(),
+                    compaction,
                     made_at: self.agents.host.unix_millis(),
                 },
             )?;
@@ -94,16 +117,9 @@ impl Conversation {
             toolbox,
             size,
             model,
+            compaction,
             sections,
         })
-    }
-
-    /// Lets the prefix be made anew with the next message.
-    pub(crate) fn thaw(&self, session: &Session) -> Result<(), SessionError> {
-        self.sessions.thaw(session)?;
-        self.agents.assembler.refresh(&self.view.id);
-        self.with(|state| state.prefix = None);
-        Ok(())
     }
 
     fn make_toolbox(&self, chain: Option<&Chain>, size: Size) -> Result<Toolbox, OpenError> {
@@ -119,12 +135,19 @@ impl Conversation {
             skills: &skills,
             spool: Some(agents.spool(&self.view.id, &self.key)),
             sessions: self.desk(),
+            spawner: Some(self.nest()),
             commands: &self.commands,
         });
-        Ok(match self.ask.tools {
+        let toolbox = match self.ask.tools {
             ToolUse::AsConfigured => toolset::fitting(toolbox, size),
             ToolUse::None => toolbox.restrict(&[]),
-        })
+        };
+        let granted: Vec<String> = toolbox
+            .specs()
+            .map(|spec| spec.name.to_owned())
+            .filter(|name| self.is_granted(name))
+            .collect();
+        Ok(toolbox.restrict(&granted))
     }
 
     /// The prompt as it would be made now, with the tools of this session.

@@ -10,7 +10,7 @@ use chela_workspace::FileReport;
 
 use super::Conversation;
 use super::ending::words_of;
-use crate::report::ContextReport;
+use crate::report::{ContextReport, Reconciled};
 use crate::session::{ModelSource, Override, SessionError, SessionInfo};
 use crate::slash::{
     ModelRow, ModelState, Price, Setting, SkillRow, Status, Talk, ToolRow, Trouble, Undone,
@@ -107,8 +107,13 @@ impl Talk for Conversation {
 
     fn undo(&self) -> Result<Option<Undone>, Trouble> {
         let session = Conversation::session(self);
+        if let Some(back) = self.sessions.undo_compaction(&session).map_err(in_words)? {
+            return Ok(Some(Undone::Compaction {
+                tokens: back.tokens_before,
+            }));
+        }
         let undone = self.sessions.undo(&session).map_err(in_words)?;
-        Ok(undone.map(|undone| Undone {
+        Ok(undone.map(|undone| Undone::Message {
             message: words_of(&undone.message, undone.meta.lead),
             entries: undone.entries,
         }))
@@ -145,6 +150,9 @@ impl Talk for Conversation {
                 .window
                 .and_then(|window| usize::try_from(window).ok())
                 .or(assembled.context_window),
+            last_request: self.agents.ledger().and_then(|ledger| {
+                Reconciled::last(&ledger, Conversation::session(self).id.as_str())
+            }),
             ..ContextReport::of(&assembled, &raw_text)
         })
     }

@@ -245,6 +245,12 @@ impl EntryId {
             .filter(|n| *n > 0)
             .map(Self)
     }
+
+    /// Whether no entry was written between `before` and this one. Otherwise what lies between
+    /// was taken back.
+    pub fn is_right_after(self, before: Option<Self>) -> bool {
+        before.map_or(0, |id| id.0) + 1 == self.0
+    }
 }
 
 impl std::fmt::Display for EntryId {

@@ -7,6 +7,7 @@ use rusqlite::{Row, params};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::entry::EntryId;
 use super::store::{Session, SessionError, SessionId, Sessions};
 
 /// A session as lists and commands see it. Times are milliseconds since 1970.
@@ -163,6 +164,10 @@ pub struct Frozen {
     pub sections: Vec<chela_ledger::SectionMark>,
     /// `provider/model` it was made for.
     pub model: String,
+    /// The compaction after which it was made: another one lets it be made anew, and taking that
+    /// one back brings this one back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<EntryId>,
     /// Milliseconds since 1970.
     pub made_at: u64,
 }
@@ -327,15 +332,6 @@ impl Sessions {
             transaction
                 .prepare_cached("INSERT OR REPLACE INTO frozen (row, body) VALUES (?1, ?2)")?
                 .execute(params![session.row, text])
-                .map(drop)
-        })
-    }
-
-    /// Lets it be fixed anew: the conversation is read again from the start anyway.
-    pub fn thaw(&self, session: &Session) -> Result<(), SessionError> {
-        self.write(|transaction| {
-            transaction
-                .execute("DELETE FROM frozen WHERE row = ?1", [session.row])
                 .map(drop)
         })
     }

@@ -22,6 +22,13 @@ pub struct Undone {
     pub entries: usize,
 }
 
+/// A compaction that was taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Uncompacted {
+    pub entry: EntryId,
+    pub tokens_before: u64,
+}
+
 /// What a redo brought back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Redone {
@@ -203,6 +210,69 @@ impl Sessions {
             meta: meta.clone(),
             entries: branch.len() - at,
         }))
+    }
+
+    /// Takes back the newest compaction: what it summarised is sent again as it was. `None` when
+    /// there is none, or when something was said since.
+    pub fn undo_compaction(&self, session: &Session) -> Result<Option<Uncompacted>, SessionError> {
+        let branch = self.branch(session)?;
+        let newest = branch
+            .iter()
+            .rposition(|entry| !matches!(entry.body, Body::TurnEnded { .. } | Body::Custom(_)));
+        let Some((entry, Body::Compaction(compaction))) = newest
+            .and_then(|at| branch.get(at))
+            .map(|entry| (entry, &entry.body))
+        else {
+            return Ok(None);
+        };
+        let expected = branch.last().map_or(0, |entry| entry.id.0);
+        let moved = self.write(|transaction| {
+            if leaf(transaction, session.row)? != expected {
+                return Ok(false);
+            }
+            let mut stack = redo_stack(transaction, session.row)?;
+            stack.push(expected);
+            let target = entry.parent.map_or(0, |id| id.0);
+            move_leaf(transaction, session.row, target, &stack)?;
+            Ok(true)
+        })?;
+        Ok(moved.then_some(Uncompacted {
+            entry: entry.id,
+            tokens_before: compaction.tokens_before,
+        }))
+    }
+
+    /// The newest compaction of the branch.
+    pub fn last_compaction(&self, session: &Session) -> Result<Option<EntryId>, SessionError> {
+        self.read(|connection| {
+            let (first, last) = (entry_key(session.row, 0), entry_key(session.row, u32::MAX));
+            let any: bool = connection
+                .prepare_cached(
+                    "SELECT EXISTS (SELECT 1 FROM entries \
+                     WHERE key BETWEEN ?1 AND ?2 AND kind = 'compaction')",
+                )?
+                .query_row([first, last], |row| row.get(0))?;
+            if !any {
+                return Ok(None);
+            }
+            let mut wanted = leaf(connection, session.row)?;
+            let mut rows = connection.prepare_cached(
+                "SELECT key & 0xffffffff, parent, kind = 'compaction' FROM entries \
+                 WHERE key BETWEEN ?1 AND ?2 ORDER BY key DESC",
+            )?;
+            let mut rows = rows.query([first, last])?;
+            while let Some(row) = rows.next()? {
+                let number: u32 = row.get(0)?;
+                if number != wanted {
+                    continue;
+                }
+                if row.get(2)? {
+                    return Ok(Some(EntryId(number)));
+                }
+                wanted = row.get(1)?;
+            }
+            Ok(None)
+        })
     }
 
     /// Brings back what the last undo took, unless something was said since.

@@ -132,13 +132,16 @@ fn tail(report: &ContextReport) -> String {
          - Tools: {tools}\n\
          - Tool list (system prompt text): {}\n\
          - Tool schemas (JSON): {} (counts toward context; not shown as text)\n\
-         - Session tokens (cached): {} total / ctx={}\n",
+         - Session tokens (cached): {} total / ctx={}\n{}",
         size(report.skills.size),
         report.skills.named,
         size(report.tools.size),
         size(report.tool_schemas),
         known(report.session_tokens),
         known(report.context_window),
+        report
+            .last_request
+            .map_or_else(String::new, |last| format!("- {}\n", last.in_words())),
     )
 }
 

@@ -5,7 +5,7 @@ use chela_tools::Approval;
 
 use super::parse::Directive;
 use super::table::{self, Command, Id};
-use super::talk::{ModelRow, Setting, Talk, Trouble};
+use super::talk::{ModelRow, Setting, Talk, Trouble, Undone};
 use super::{context, levels, status};
 
 /// What a command says, and what the surface does next.
@@ -406,12 +406,17 @@ fn undo(talk: &dyn Talk) -> Result<Answer, Trouble> {
     let Some(undone) = talk.undo()? else {
         return Ok(Answer::text("There is nothing to take back."));
     };
-    Ok(Answer {
-        text: format!(
-            "Taken back: your last message and what came of it ({} entries). What tools did to files stays done.",
-            undone.entries
-        ),
-        then: Then::Edit(undone.message),
+    Ok(match undone {
+        Undone::Message { message, entries } => Answer {
+            text: format!(
+                "Taken back: your last message and what came of it ({entries} entries). What tools did to files stays done."
+            ),
+            then: Then::Edit(message),
+        },
+        Undone::Compaction { tokens } => Answer::text(format!(
+            "Taken back: the compaction. The conversation is whole again ({} tokens).",
+            chela_core::grouped(usize::try_from(tokens).unwrap_or(usize::MAX))
+        )),
     })
 }
 

@@ -139,11 +139,15 @@ pub struct SkillRow {
 
 /// What `/undo` took back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Undone {
-    /// The message as it was written.
-    pub message: String,
-    /// Messages, replies and results taken back with it.
-    pub entries: usize,
+pub enum Undone {
+    Message {
+        /// As it was written.
+        message: String,
+        /// Messages, replies and results taken back with it.
+        entries: usize,
+    },
+    /// The conversation is as long again as it was.
+    Compaction { tokens: u64 },
 }
 
 /// What `/status` knows.

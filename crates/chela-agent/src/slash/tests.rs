@@ -72,7 +72,7 @@ impl Talk for Fake {
         Ok(())
     }
     fn undo(&self) -> Result<Option<Undone>, Trouble> {
-        Ok(Some(Undone {
+        Ok(Some(Undone::Message {
             message: "what I wrote".to_owned(),
             entries: 3,
         }))

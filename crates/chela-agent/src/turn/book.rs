@@ -5,32 +5,48 @@ use std::sync::Arc;
 
 use chela_config::model::{AtLimit, LimitSet, SpendLimit};
 use chela_ledger::{
-    Amount, AuditKind, Ledger, Limit, LimitOf, LimitScope, Outcome, RecordId, RequestRecord,
-    Reservation, ReserveAsk, ReserveError, Rewrite, Usage as Booked,
+    Amount, AuditKind, Ledger, LedgerError, Limit, LimitOf, LimitScope, Outcome, RecordId,
+    RequestRecord, Reservation, ReserveAsk, ReserveError, Rewrite, Usage as Booked,
 };
-use chela_model::{Chain, Message, Request, Response, Selection, Target, ToolCall, Usage};
+use chela_model::{Chain, Request, Response, Selection, Target, ToolCall, Usage};
 use chela_tools::{Effect, Output, Success};
 use serde_json::json;
 
 use super::{Ended, Turn, TurnEvent, request::estimate};
+use crate::conversation::{Conversation, Prefix};
 use crate::local;
-use crate::session::{Body, Entry};
+use crate::session::Session;
+use crate::subagents::job_of;
 
-/// The record of one turn.
-pub(super) struct Book {
+/// The record of one piece of work: a turn, or the writing of a summary.
+pub(crate) struct Book {
     ledger: Option<Arc<Ledger>>,
-    /// What the steps of the turn have in common.
+    /// What the steps of the work have in common.
     turn: String,
+}
+
+/// A model call, as the books see it.
+#[derive(Clone, Copy)]
+pub(crate) struct Call<'a> {
+    pub talk: &'a Conversation,
+    pub session: &'a Session,
+    pub prefix: &'a Prefix,
+    pub chain: &'a Chain,
+    pub request: &'a Request,
+    /// Which call of the work, from 1.
+    pub step: u32,
     /// The conversation was rewritten since the request before.
-    rewrite: Option<Rewrite>,
+    pub rewrite: Option<Rewrite>,
 }
 
 /// A request that is on record and under way.
-pub(super) struct Page {
+pub(crate) struct Page {
     record: Option<RecordId>,
     reservation: Option<Reservation>,
     /// `provider/model` it was written down for.
     model: String,
+    /// Why it is not on record.
+    pub unrecorded: Option<String>,
 }
 
 /// Longest answer counted on when a model does not say.
@@ -39,88 +55,68 @@ const LONGEST_ANSWER: u64 = 8_192;
 const LONGEST_CALL_MS: u64 = 3_600_000;
 
 impl Book {
-    pub fn open(ledger: Option<Arc<Ledger>>, turn: String, branch: &[Entry]) -> Self {
+    pub fn open(talk: &Conversation) -> Self {
         Self {
-            ledger,
-            turn,
-            rewrite: is_compacted(branch).then_some(Rewrite::Compaction),
+            ledger: talk.agents.ledger(),
+            turn: talk.agents.host.random_hex(8),
         }
     }
-}
 
-/// Whether a summary took the place of messages since the model last spoke.
-fn is_compacted(branch: &[Entry]) -> bool {
-    branch
-        .iter()
-        .rev()
-        .take_while(|entry| {
-            !matches!(
-                &entry.body,
-                Body::Message {
-                    message: Message::Assistant { .. },
-                    ..
-                }
-            )
-        })
-        .any(|entry| matches!(entry.body, Body::Compaction(_)))
-}
+    /// The record of a turn: what its sub-agents spend counts as spent in it.
+    pub fn open_turn(talk: &Conversation) -> Self {
+        let book = Self::open(talk);
+        talk.children.0.turn_began(&book.turn);
+        book
+    }
 
-impl Turn<'_> {
     /// Takes room for a call and puts its request on record. Says why it may not be made.
-    pub(super) fn open_page(&mut self, request: &Request) -> Result<Page, Ended> {
-        let reservation = match self.reserve(request) {
-            Ok(reservation) => reservation,
-            Err(words) => match self.take_cheaper() {
-                // The cheaper model has the same limits, and costs less.
-                true => self.reserve(request).map_err(Ended::Limit)?,
-                false => return Err(Ended::Limit(words)),
-            },
+    pub fn open_page(&self, call: &Call<'_>) -> Result<Page, String> {
+        let reservation = self.reserve(call)?;
+        let target = call.chain.current();
+        let (record, unrecorded) = match self.write_down(target, call) {
+            Ok(record) => (record, None),
+            Err(error) => (None, Some(error.to_string())),
         };
-        let target = self.chain.current().clone();
         Ok(Page {
-            record: self.write_down(&target, request),
+            record,
             reservation,
             model: target.reference().to_owned(),
+            unrecorded,
         })
     }
 
-    fn write_down(&mut self, target: &Target, request: &Request) -> Option<RecordId> {
-        let ledger = self.book.ledger.as_ref()?;
-        let body = target.body(request);
-        let begun = ledger.begin(&RequestRecord {
-            agent: &self.talk.view.id,
-            session_key: &self.talk.key,
-            session: self.session.id.as_str(),
-            turn: &self.book.turn,
-            step: self.spent.steps + 1,
+    fn write_down(
+        &self,
+        target: &Target,
+        call: &Call<'_>,
+    ) -> Result<Option<RecordId>, LedgerError> {
+        let Some(ledger) = &self.ledger else {
+            return Ok(None);
+        };
+        let body = target.body(call.request);
+        let (record, _) = ledger.begin(&RequestRecord {
+            agent: &call.talk.view.id,
+            session_key: &call.talk.key,
+            session: call.session.id.as_str(),
+            turn: &self.turn,
+            step: call.step,
             model: target.reference(),
             url: &target.url(),
             body: &body,
-            sections: &self.prefix.sections,
-            tools: &self.prefix.tool_marks,
-            rewrite: self.book.rewrite.take(),
-        });
-        match begun {
-            Ok((record, _)) => Some(record),
-            Err(error) => {
-                let notice = format!("This request is not on record: {error}");
-                self.surface.event(TurnEvent::Notice(notice));
-                None
-            }
-        }
+            sections: &call.prefix.sections,
+            tools: &call.prefix.tool_marks,
+            rewrite: call.rewrite,
+        })?;
+        Ok(Some(record))
     }
 
     /// Notes what came of a call, and what it cost.
-    pub(super) fn close_page(
-        &mut self,
-        page: Page,
-        request: &Request,
-        answer: Result<&Response, &str>,
-    ) {
-        let Some(ledger) = self.book.ledger.clone() else {
+    pub fn close_page(&self, page: Page, call: &Call<'_>, answer: Result<&Response, &str>) {
+        let Some(ledger) = &self.ledger else {
             return;
         };
-        let price = self.chain.current().info().cost;
+        let target = call.chain.current();
+        let price = target.info().cost;
         let usage = answer.map(|response| response.usage).unwrap_or_default();
         let cost = price.map(|price| micro(price.of(&usage)));
         if let Some(reservation) = &page.reservation {
@@ -144,7 +140,6 @@ impl Turn<'_> {
         };
         // Another model answered in its place: what that one was sent is on record too.
         let answered_by = answer.ok().filter(|response| response.model != page.model);
-        let target = self.chain.current().clone();
         let record = match answered_by {
             Some(_) => {
                 let silent = Outcome {
@@ -154,12 +149,108 @@ impl Turn<'_> {
                 if let Some(record) = page.record {
                     let _ = ledger.finish(record, &silent);
                 }
-                self.write_down(&target, request)
+                let again = Call {
+                    rewrite: None,
+                    ..*call
+                };
+                self.write_down(target, &again).ok().flatten()
             }
             None => page.record,
         };
         if let Some(record) = record {
             let _ = ledger.finish(record, &outcome);
+        }
+    }
+
+    /// Room for one call; `None` when nothing is limited and nothing can be counted.
+    fn reserve(&self, call: &Call<'_>) -> Result<Option<Reservation>, String> {
+        let Some(ledger) = &self.ledger else {
+            return Ok(None);
+        };
+        let info = call.chain.current().info();
+        let usage = Usage {
+            input: estimate(call.request),
+            output: call
+                .request
+                .max_tokens
+                .or(info.max_tokens)
+                .unwrap_or(LONGEST_ANSWER)
+                .min(LONGEST_ANSWER),
+            ..Usage::default()
+        };
+        let zone = call.talk.view.user_timezone.value.as_deref();
+        let day = local::day(&call.talk.agents.host, zone).to_string();
+        let payer = call.talk.payer(call.session, &self.turn);
+        let ask = ReserveAsk {
+            agent: payer.agent,
+            session: payer.session,
+            turn: payer.turn,
+            job: call.talk.job().to_owned(),
+            model: info.reference.clone(),
+            estimate: Amount {
+                tokens: usage.input + usage.output,
+                micro_dollars: info.cost.map_or(0, |cost| micro(cost.of(&usage))),
+            },
+            limits: call.talk.spend_limits(),
+            month: day.get(..7).unwrap_or(&day).to_owned(),
+            day,
+            lasts: LONGEST_CALL_MS,
+        };
+        match ledger.reserve(&ask) {
+            Ok(reservation) => Ok(Some(reservation)),
+            Err(ReserveError::Limit(limit)) => Err(limit.in_words()),
+            // A limit that cannot be counted is not a limit that may be passed.
+            Err(ReserveError::Ledger(error)) if !ask.limits.is_empty() => Err(format!(
+                "Spending cannot be counted, so nothing more is spent: {error}"
+            )),
+            Err(ReserveError::Ledger(_)) => Ok(None),
+        }
+    }
+}
+
+impl Turn<'_> {
+    /// Takes room for a call and puts its request on record. Says why it may not be made.
+    pub(super) fn open_page(&mut self, request: &Request) -> Result<Page, Ended> {
+        let rewrite = self.rewrite.take();
+        let open = |turn: &Self| {
+            turn.book.open_page(&Call {
+                rewrite,
+                ..turn.call_of(request)
+            })
+        };
+        let page = match open(self) {
+            Ok(page) => page,
+            Err(words) => match self.take_cheaper() {
+                // The cheaper model has the same limits, and costs less.
+                true => open(self).map_err(Ended::Limit)?,
+                false => return Err(Ended::Limit(words)),
+            },
+        };
+        if let Some(error) = &page.unrecorded {
+            let notice = format!("This request is not on record: {error}");
+            self.surface.event(TurnEvent::Notice(notice));
+        }
+        Ok(page)
+    }
+
+    pub(super) fn close_page(
+        &self,
+        page: Page,
+        request: &Request,
+        answer: Result<&Response, &str>,
+    ) {
+        self.book.close_page(page, &self.call_of(request), answer);
+    }
+
+    fn call_of<'c>(&'c self, request: &'c Request) -> Call<'c> {
+        Call {
+            talk: self.talk,
+            session: &self.session,
+            prefix: &self.prefix,
+            chain: &self.chain,
+            request,
+            step: self.spent.steps + 1,
+            rewrite: None,
         }
     }
 
@@ -207,49 +298,6 @@ impl Turn<'_> {
         let _ = ledger.append(AuditKind::ToolOutcome, &body);
     }
 
-    /// Room for one call; `None` when nothing is limited and nothing can be counted.
-    fn reserve(&self, request: &Request) -> Result<Option<Reservation>, String> {
-        let Some(ledger) = &self.book.ledger else {
-            return Ok(None);
-        };
-        let info = self.chain.current().info();
-        let usage = Usage {
-            input: estimate(request),
-            output: request
-                .max_tokens
-                .or(info.max_tokens)
-                .unwrap_or(LONGEST_ANSWER)
-                .min(LONGEST_ANSWER),
-            ..Usage::default()
-        };
-        let zone = self.talk.view.user_timezone.value.as_deref();
-        let day = local::day(&self.talk.agents.host, zone).to_string();
-        let ask = ReserveAsk {
-            agent: self.talk.view.id.to_string(),
-            session: self.session.id.as_str().to_owned(),
-            turn: self.book.turn.clone(),
-            job: self.talk.job().to_owned(),
-            model: info.reference.clone(),
-            estimate: Amount {
-                tokens: usage.input + usage.output,
-                micro_dollars: info.cost.map_or(0, |cost| micro(cost.of(&usage))),
-            },
-            limits: self.talk.spend_limits(),
-            month: day.get(..7).unwrap_or(&day).to_owned(),
-            day,
-            lasts: LONGEST_CALL_MS,
-        };
-        match ledger.reserve(&ask) {
-            Ok(reservation) => Ok(Some(reservation)),
-            Err(ReserveError::Limit(limit)) => Err(limit.in_words()),
-            // A limit that cannot be counted is not a limit that may be passed.
-            Err(ReserveError::Ledger(error)) if !ask.limits.is_empty() => Err(format!(
-                "Spending cannot be counted, so nothing more is spent: {error}"
-            )),
-            Err(ReserveError::Ledger(_)) => Ok(None),
-        }
-    }
-
     /// Goes on with the cheaper model of the config, where it names one and this is not it.
     fn take_cheaper(&mut self) -> bool {
         let limits = &self.talk.agents.loaded.config.limits;
@@ -277,21 +325,21 @@ fn is_another(one: &Chain, other: &Chain) -> bool {
     one.primary().reference() != other.current().reference()
 }
 
-impl crate::conversation::Conversation {
+impl Conversation {
     /// What the spending of this session is for.
     fn job(&self) -> &'static str {
-        match self.key.form {
-            chela_core::SessionForm::Heartbeat { .. } => "heartbeat",
-            chela_core::SessionForm::Cron { .. } => "cron",
-            chela_core::SessionForm::Subagent { .. } => "subagent",
-            _ => "chat",
+        // The limits of a job hold for whoever works for it.
+        match self.grant.payer().map(|payer| payer.job.as_str()) {
+            Some("heartbeat") => "heartbeat",
+            Some("cron") => "cron",
+            _ => job_of(&self.key),
         }
     }
 
     /// Every limit that holds here.
     fn spend_limits(&self) -> Vec<Limit> {
         let all = &self.agents.loaded.config.limits;
-        let mut limits = limits_of(&self.view.limits.value, LimitOf::Agent, "limits");
+        let mut limits = limits_of(&self.limits_here(), LimitOf::Agent, "limits");
         let work = match self.job() {
             "heartbeat" => Some((&all.heartbeat, "limits.heartbeat")),
             "cron" => Some((&all.job, "limits.job")),

@@ -17,13 +17,15 @@ use super::tail::{Block, BlockKind, Sent, tail, unforged};
 use super::{ContextMeter, Reply, Silence, Surface, Turn, TurnError};
 use crate::conversation::{Conversation, Inbound};
 use crate::local;
-use crate::session::{Body, CustomMessage, Entry, Meta, Sender};
+use crate::session::{Body, CustomMessage, Entry, Meta, Sender, Source};
+use crate::subagents::{Told, joined};
 
 impl<'a> Turn<'a> {
     /// Takes a message in. When this returns, it is on disk.
     pub(super) fn accept(
         talk: &'a Conversation,
         message: Inbound,
+        source: Source,
         surface: &'a dyn Surface,
     ) -> Result<Self, TurnError> {
         let session = talk.roll_over()?;
@@ -46,28 +48,25 @@ impl<'a> Turn<'a> {
         }
         blocks.extend(changes(&prefix.sections, &now));
         let branch = talk.sessions.branch(&session)?;
-        blocks.extend(talk.blocks_for(&message.text, is_first(&branch)));
+        let (news, runs) = Told::apart(talk.subagent_news(&branch));
+        blocks.extend(talk.blocks_for(&message.text, is_first(&branch), news));
         let (content, lead, sent) = content_of(&message, &blocks, &sent_before(&branch));
-        talk.sessions.accept(
+        let accepted = talk.sessions.accept(
             &session,
             Message::User { content },
             Meta {
                 lead,
+                source,
                 sender: talk.sender_of_record(),
-                details: match sent.is_empty() {
-                    true => serde_json::Value::Null,
-                    false => json!({ "runtime": sent }),
-                },
+                label: talk.label_of_told(&message.text),
+                details: details_of(&sent, &runs),
                 ..Meta::default()
             },
         )?;
         Ok(Self {
             spent: Spent::new(talk.turn_limits(), talk.agents.host.clock.now()),
-            book: Book::open(
-                talk.agents.ledger(),
-                talk.agents.host.random_hex(8),
-                &branch,
-            ),
+            book: Book::open_turn(talk),
+            rewrite: talk.rewritten(&session, &branch, accepted)?,
             talk,
             surface,
             session,
@@ -98,29 +97,39 @@ impl<'a> Turn<'a> {
                 Message::user(unforged(text)),
                 Meta {
                     sender: self.talk.sender_of_record(),
+                    source: self.talk.source,
+                    label: self.talk.label_of_told(text),
                     ..Meta::default()
                 },
             )?;
         }
-        let ended = self.talk.ended_commands();
+        let told = match self.talk.children.0.take_news() {
+            true => {
+                let branch = self.talk.sessions.branch(&self.session)?;
+                self.talk.subagent_news(&branch)
+            }
+            false => None,
+        };
+        let (news, runs) = Told::apart(told);
+        let ended = joined(self.talk.ended_commands(), news);
         if let Some((text, sent)) = ended.and_then(|block| tail(&[block], &[])) {
             let event = CustomMessage {
                 custom_type: "events".to_owned(),
                 content: vec![Part::text(text)],
                 display: false,
-                details: json!({ "runtime": sent }),
+                details: details_of(&sent, &runs),
             };
             self.talk
                 .sessions
                 .append(&self.session, Body::CustomMessage(event))?;
         }
-        Ok(!messages.is_empty())
+        Ok(!(messages.is_empty() && runs.is_empty()))
     }
 }
 
 impl Conversation {
     /// What the runtime adds to this message, besides the facts.
-    fn blocks_for(&self, message: &str, first: bool) -> Vec<Block> {
+    fn blocks_for(&self, message: &str, first: bool, news: Option<Block>) -> Vec<Block> {
         let mut blocks = Vec::new();
         let workspace = &self.view.workspace.value;
         if self.key.audience() == Audience::Private {
@@ -135,7 +144,7 @@ impl Conversation {
                 .join("\n");
             blocks.push(block(BlockKind::Recall, text, "MEMORY.md", Trust::Owner));
         }
-        blocks.extend(self.ended_commands());
+        blocks.extend(joined(self.ended_commands(), news));
         if let Ok(skills) = self.agents.assembler.skills(&self.view.id) {
             blocks.push(Block {
                 kind: BlockKind::Skills,
@@ -195,7 +204,11 @@ impl Conversation {
             .unwrap_or(&self.agents.loaded.config.tools.loop_detection)
             .enabled;
         TurnLimits {
-            steps: self.view.max_steps.value,
+            steps: self
+                .view
+                .max_steps
+                .value
+                .min(self.grant.steps().unwrap_or(u64::MAX)),
             time: Duration::from_secs(self.view.timeout_seconds.value),
             repeats: if close { Repeats::CLOSE } else { Repeats::WIDE },
         }
@@ -220,6 +233,15 @@ fn block(kind: BlockKind, text: String, path: &str, trust: Trust) -> Block {
         },
         text,
         trust,
+    }
+}
+
+/// What is kept of what the runtime said with a message.
+fn details_of(sent: &[Sent], runs: &[String]) -> serde_json::Value {
+    match (sent.is_empty(), runs.is_empty()) {
+        (true, _) => serde_json::Value::Null,
+        (false, true) => json!({ "runtime": sent }),
+        (false, false) => json!({ "runtime": sent, "runs": runs }),
     }
 }
 

@@ -1,17 +1,23 @@
 //! The request of a step, made from what is on disk.
 
 use chela_core::tokens;
+use chela_ledger::Rewrite;
 use chela_model::{Cache, Request, Thinking};
 
 use super::{Turn, TurnError};
 use crate::compact::tokens_of;
 
 impl Turn<'_> {
-    pub(super) fn request(&self) -> Result<Request, TurnError> {
+    pub(super) fn request(&mut self) -> Result<Request, TurnError> {
         let target = self.chain.current();
+        let window = target.info().context_window;
+        let sendable = self.talk.sendable(&self.session, window)?;
+        if sendable.pruned_now {
+            self.rewrite.get_or_insert(Rewrite::Pruning);
+        }
         Ok(Request {
             system: self.prefix.system(&self.system_tail),
-            messages: self.talk.sessions.context(&self.session)?,
+            messages: sendable.messages,
             tools: self.prefix.tools.clone(),
             tool_mode: target.tool_mode(),
             thinking: self.talk.thinking(),

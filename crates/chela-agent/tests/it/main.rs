@@ -1,4 +1,7 @@
 //! Assembling from real folders and configs.
 
 mod assembling;
+mod compacting;
+mod economy;
+mod subagents;
 mod turning;

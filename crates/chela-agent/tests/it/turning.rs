@@ -17,17 +17,17 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 /// A home with one model: the scripted endpoint.
-struct Home {
-    dir: TempDir,
-    endpoint: Endpoint,
-    host: Host,
-    talk: Conversation,
-    runtime: Runtime,
+pub(crate) struct Home {
+    pub(crate) dir: TempDir,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) host: Host,
+    pub(crate) talk: Conversation,
+    pub(crate) runtime: Runtime,
 }
 
 /// Remembers what it was shown, and says no to everything.
 #[derive(Default)]
-struct Watched(Mutex<Vec<TurnEvent>>);
+pub(crate) struct Watched(Mutex<Vec<TurnEvent>>);
 
 impl Surface for Watched {
     fn event(&self, event: TurnEvent) {
@@ -45,7 +45,7 @@ impl Approver for Watched {
 }
 
 impl Watched {
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let events = self.0.lock().expect("no test panics here");
         events
             .iter()
@@ -69,11 +69,11 @@ impl Watched {
 }
 
 impl Home {
-    fn new(script: Script) -> Self {
+    pub(crate) fn new(script: Script) -> Self {
         Self::with(script, json!({}))
     }
 
-    fn with(script: Script, more: Value) -> Self {
+    pub(crate) fn with(script: Script, more: Value) -> Self {
         let dir = TempDir::new().expect("a folder");
         let endpoint = Endpoint::start(script).expect("an endpoint");
         let host = Host::fixed(dir.path());
@@ -90,11 +90,11 @@ impl Home {
         }
     }
 
-    fn say(&self, text: &str) -> (Result<TurnOutcome, TurnError>, Watched) {
+    pub(crate) fn say(&self, text: &str) -> (Result<TurnOutcome, TurnError>, Watched) {
         say(&self.runtime, &self.talk, text)
     }
 
-    fn requests(&self) -> Vec<Value> {
+    pub(crate) fn requests(&self) -> Vec<Value> {
         self.endpoint
             .calls()
             .iter()
@@ -103,7 +103,7 @@ impl Home {
     }
 }
 
-fn open(host: &Host, endpoint: &Endpoint, more: &Value) -> Conversation {
+pub(crate) fn open(host: &Host, endpoint: &Endpoint, more: &Value) -> Conversation {
     let mut config = json!({
         "models": { "providers": { "kit": {
             "baseUrl": format!("{}/v1", endpoint.url()),
@@ -133,14 +133,14 @@ fn merge(into: &mut Value, more: &Value) {
     }
 }
 
-fn runtime() -> Runtime {
+pub(crate) fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .expect("a runtime")
 }
 
-fn say(
+pub(crate) fn say(
     runtime: &Runtime,
     talk: &Conversation,
     text: &str,
@@ -388,7 +388,10 @@ fn every_request_is_on_record_and_can_be_sent_again() {
     for (record, sent) in records.iter().zip(home.endpoint.calls()) {
         let replayed = ledger.replay(record.id, &|_| None).expect("a replay");
         assert!(replayed.matches());
-        assert!(replayed.bytes == sent.body.as_bytes(), "what was sent is on record");
+        assert!(
+            replayed.bytes == sent.body.as_bytes(),
+            "what was sent is on record"
+        );
     }
     let verdict = ledger.verify().expect("a verdict");
     assert!(verdict.is_sound(), "{verdict:?}");

@@ -18,7 +18,8 @@ pub struct CacheReport {
     pub reused_tokens: u64,
     pub total_tokens: u64,
     pub reread_tokens: u64,
-    /// Breaks that nobody asked for: neither the first request, nor a compaction, nor a reset.
+    /// Breaks that nobody asked for: neither the first request, nor a compaction, a pruning or a
+    /// reset.
     pub avoidable_breaks: usize,
     /// Micro-dollars, where every model in it has a price.
     pub reread_cost: Option<u64>,
@@ -77,9 +78,8 @@ impl CacheReport {
         self.reused_tokens += reuse.tokens;
         self.total_tokens += reuse.total_tokens;
         self.reread_tokens += reuse.reread_tokens;
-        self.avoidable_breaks += usize::from(reuse.broken.as_ref().is_some_and(|broken| {
-            !matches!(broken.cause.word(), "first" | "compaction" | "reset")
-        }));
+        let is_avoidable = |broken: &super::Break| !broken.cause.is_meant();
+        self.avoidable_breaks += usize::from(reuse.broken.as_ref().is_some_and(is_avoidable));
         self.reread_cost = self.reread_cost.zip(cost).map(|(sum, cost)| sum + cost);
         self.turns.push(CacheTurn {
             record: summary.id,

@@ -46,6 +46,35 @@ fn a_conversation_that_goes_on_breaks_nothing() {
 }
 
 #[test]
+fn what_was_rewritten_on_purpose_is_named() {
+    let before = chat("you", &["hi", "hello", "old result", "fine", "go on"], &["read"]).to_string();
+    let after = |rewrite, system: &str, said: &[&str]| {
+        let after = chat(system, said, &["read"]).to_string();
+        let (before, after) = (seen(before.as_bytes(), &[]), seen(after.as_bytes(), &[]));
+        compare(Some(&before), &after, rewrite, &bytes)
+    };
+    let cause = |reuse: Reuse| reuse.broken.map(|broken| broken.cause);
+    let undone = ["hi", "hello", "something else"];
+    let taken_back = after(Some(Rewrite::Undo), "you", &undone);
+    assert_eq!(taken_back.broken, None);
+    assert_eq!(taken_back.reread_tokens, 0);
+    assert!(taken_back.bytes > 0 && taken_back.bytes < taken_back.total_bytes);
+    assert!(cause(after(None, "you", &undone)).is_some(), "not asked for");
+    let moved = cause(after(Some(Rewrite::Undo), "me", &undone));
+    assert_eq!(moved, Some(Cause::SystemChanged), "an undo excuses nothing else");
+    let pruned = ["hi", "hello", "[cleared]", "fine", "go on", "yes"];
+    for (rewrite, expected) in [
+        (Rewrite::Pruning, Cause::Pruning),
+        (Rewrite::CompactionUndone, Cause::CompactionUndone),
+        (Rewrite::Compaction, Cause::Compaction),
+    ] {
+        let found = cause(after(Some(rewrite), "you", &pruned));
+        assert!(expected.is_meant());
+        assert_eq!(found, Some(expected));
+    }
+}
+
+#[test]
 fn what_does_not_reach_the_prompt_breaks_nothing() {
     let before = chat("you", &["hi"], &["read"]);
     let mut after = before.clone();

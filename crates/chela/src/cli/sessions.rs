@@ -100,6 +100,29 @@ key is in use is kept as a past one.")]
         #[command(flatten)]
         agent: AgentArg,
     },
+    /// Make a conversation shorter: what is older becomes a summary
+    #[command(after_help = "\
+Examples:
+  chela sessions compact main
+  chela sessions compact main --keep 'everything about the trip'
+  chela sessions compact main --undo     as long again as it was
+
+Nothing is deleted. The model writes the summary; without one it is made by rules.")]
+    Compact {
+        /// Its id, the start of it, its key or its name
+        session: String,
+        /// What the summary should keep
+        #[arg(long, value_name = "WORDS", conflicts_with = "undo")]
+        keep: Option<String>,
+        /// Take the newest compaction back
+        #[arg(long)]
+        undo: bool,
+        #[command(flatten)]
+        agent: AgentArg,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
     /// Delete a conversation and everything said in it
     #[command(after_help = "\
 Examples:

@@ -6,7 +6,7 @@ mod lint;
 pub mod map;
 mod why;
 
-use chela_agent::report::ContextReport;
+use chela_agent::report::{ContextReport, Reconciled};
 use chela_core::Host;
 
 use super::prompt::assembled;
@@ -65,11 +65,16 @@ fn report(setup: &Setup, choice: &PromptChoice) -> Result<ContextReport, crate::
             let session = sessions.look_up(&assembled.session).ok()??;
             sessions.info(&session).ok()
         });
+    let last_request = known.as_ref().and_then(|info| {
+        let ledger = chela_ledger::Ledger::open_existing(&setup.host).ok()??;
+        Reconciled::last(&ledger, info.session_id.as_str())
+    });
     let used = known
         .map(|info| info.totals.context)
         .filter(|used| *used > 0);
     Ok(ContextReport {
         session_tokens: used.and_then(|used| usize::try_from(used).ok()),
+        last_request,
         ..ContextReport::of(&assembled, &raw)
     })
 }

@@ -1,5 +1,6 @@
 //! `chela sessions …`: the conversations an agent has had.
 
+mod compact;
 mod keep;
 mod list;
 mod show;
@@ -74,6 +75,28 @@ pub fn run(host: &Host, screen: &mut Screen, command: SessionsCommand) -> Outcom
             &session,
             name.as_deref(),
         ),
+        SessionsCommand::Compact {
+            session,
+            keep,
+            undo,
+            agent,
+            json,
+        } => {
+            let wish = compact::Wish {
+                session,
+                keep,
+                json,
+            };
+            let host = setup.host.clone();
+            let place = Place {
+                host: &host,
+                agent: setup.agent(agent.agent.as_deref())?,
+            };
+            match undo {
+                true => compact::undo(&place, screen, &wish),
+                false => compact::run(setup, &place, screen, &wish),
+            }
+        }
         SessionsCommand::Rm {
             sessions,
             yes,

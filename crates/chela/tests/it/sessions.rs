@@ -182,3 +182,39 @@ fn damage_is_said_and_rescued() {
     assert!(told.contains("The damaged file is"), "{told}");
     assert_eq!(home.run(&["sessions", "list", "--json"]).json()["count"], 0);
 }
+
+#[test]
+fn a_conversation_is_made_shorter_and_whole_again() {
+    let home = Home::ready();
+    let mut lines = String::from(
+        "{\"type\":\"session\",\"version\":3,\"id\":\"3f2a0000-1111-4222-a333-444455556666\",\"timestamp\":\"2026-01-18T00:20:12.345Z\",\"key\":\"agent:main:main\"}\n",
+    );
+    for turn in 0..40_u32 {
+        for (role, at) in [("user", turn * 2 + 1), ("assistant", turn * 2 + 2)] {
+            let parent = match at {
+                1 => "null".to_owned(),
+                at => format!("\"{:08x}\"", at - 1),
+            };
+            let words = format!("{role} {turn} ") + &"word ".repeat(900);
+            lines.push_str(&format!(
+                "{{\"type\":\"message\",\"id\":\"{at:08x}\",\"parentId\":{parent},\"timestamp\":\"2026-01-18T00:20:13.000Z\",\"message\":{{\"role\":\"{role}\",\"content\":[{{\"type\":\"text\",\"text\":\"{words}\"}}]}}}}\n"
+            ));
+        }
+    }
+    let file = home.write("long.jsonl", &lines);
+    home.run(&["sessions", "import", text(&file)]).ok();
+    let before = home.run(&["sessions", "show", "main", "--json"]).json();
+    let told = home.run(&["sessions", "compact", "main"]).ok();
+    assert!(told.contains("summary by rules"), "{told}");
+    assert!(told.contains("--undo"), "{told}");
+    assert_ne!(
+        home.run(&["sessions", "show", "main", "--json"]).json(),
+        before
+    );
+    let told = home.run(&["sessions", "compact", "main", "--undo"]).ok();
+    assert!(told.contains("whole again"), "{told}");
+    let told = home
+        .run(&["sessions", "compact", "main", "--undo"])
+        .fails(1);
+    assert!(told.contains("never made shorter"), "{told}");
+}

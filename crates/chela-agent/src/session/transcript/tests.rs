@@ -132,6 +132,7 @@ fn what_is_known_about_a_session_is_kept() {
         stable: "You are".into(),
         tools: Vec::new(),
         model: "a/b".into(),
+        compaction: None,
         made_at: 1,
     };
     assert_eq!(sessions.frozen(&session).unwrap(), None);

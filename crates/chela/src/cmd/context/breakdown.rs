@@ -149,7 +149,11 @@ fn tail(screen: &mut Screen, report: &ContextReport) -> io::Result<()> {
         .map_or_else(|| "unknown".to_owned(), grouped);
     screen.line(format!(
         "Session tokens (cached): {total} total / ctx={window}"
-    ))
+    ))?;
+    match report.last_request {
+        Some(last) => screen.line(last.in_words()),
+        None => Ok(()),
+    }
 }
 
 fn top(screen: &mut Screen, title: &str, listing: &Listing, noun: &str) -> io::Result<()> {

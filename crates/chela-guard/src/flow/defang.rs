@@ -71,8 +71,7 @@ fn harmless(url: &str) -> String {
     };
     let end = rest.find(['/', '\\', '?', '#']).unwrap_or(rest.len());
     let host = rest[..end].replace('.', "[.]");
-    // A path may hold another address; none of it may read as one.
-    let path = rest[end..].replace("://", ":").replace('.', "[.]");
+    let path = rest[end..].replace('.', "[.]");
     let scheme = if scheme.starts_with("hxxp") || scheme.is_empty() {
         scheme
     } else {
@@ -83,5 +82,10 @@ fn harmless(url: &str) -> String {
     } else {
         format!("[{host}]")
     };
-    format!("{scheme}{host}{path}")
+    let mut harmless = format!("{scheme}{host}{path}");
+    // A path may hold another address; none of it may read as one.
+    while harmless.contains("://") {
+        harmless = harmless.replace("://", ":");
+    }
+    harmless
 }

@@ -295,7 +295,7 @@ fn shuffle<T>(items: &mut [T], seed: u64) {
     }
 }
 
-/// Whether an attack says that it is one, by words that were chosen before any pattern was.
+/// Whether an attack says that it is one. A list of plain words; who wrote it knew the patterns.
 fn announces_itself(text: &str) -> bool {
     const WORDS: [&str; 12] = [
         "ignore",

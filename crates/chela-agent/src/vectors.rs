@@ -3,23 +3,71 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use chela_config::model::{Secret, SecretSource};
 use chela_config::{AgentView, Loaded};
 use chela_core::Host;
 use chela_memory::embed::provider::{Chosen, Keys, Wanted, choose};
-use chela_memory::embed::remote::{EmbedHttpRequest, EmbedHttpResponse, Transport};
-use chela_model::Http;
+use chela_memory::embed::remote::{ApiKey, EmbedHttpRequest, EmbedHttpResponse, Transport};
+use chela_model::{Http, Key, KeySource};
 use tokio::runtime::{Builder, Runtime};
 
 /// What the config says, with the keys of the environment and the network at hand.
 pub fn vectors_of(host: &Host, loaded: &Loaded, view: &AgentView) -> Chosen {
     let env = loaded.env();
-    let keys = Keys::of(view, |name| env.get(name).map(|value| value.to_string()));
+    let mut keys = Keys::of(view, |name| env.get(name).map(|value| value.to_string()));
     let transport: Arc<dyn Transport> = Arc::new(EmbedHttp::new(Http::new(host, loaded)));
     let mut wanted = Wanted::of(view);
     wanted.model_file = wanted
         .model_file
         .map(|file| host.expand(&file.to_string_lossy()));
+    if let Some(source) = kept_elsewhere(host, loaded, view)
+        && asks_a_service(&wanted)
+    {
+        match fetched(&source) {
+            Ok(key) => {
+                keys.own = key.and_then(|key| ApiKey::new(key.expose()));
+                keys.own_problem = None;
+            }
+            Err(why) => keys.own_problem = Some(why),
+        }
+    }
     choose(&wanted, &keys, Some(&transport))
+}
+
+/// Where `remote.apiKey` is, when it is in a file or a command prints it.
+fn kept_elsewhere(host: &Host, loaded: &Loaded, view: &AgentView) -> Option<KeySource> {
+    let secret = view.memory_search.value.remote.api_key.as_ref()?;
+    let Secret::Reference(reference) = secret else {
+        return None;
+    };
+    matches!(reference.source, SecretSource::File | SecretSource::Exec).then(|| {
+        let secrets = &loaded.config.secrets;
+        KeySource::of(secret, secrets, host, loaded.env(), "remote.apiKey")
+    })
+}
+
+/// No file is read and no command run for what is inside the binary.
+fn asks_a_service(wanted: &Wanted) -> bool {
+    match wanted.provider.as_deref() {
+        Some("local" | "none") => false,
+        None | Some("auto") => wanted.model.is_some(),
+        Some(_) => true,
+    }
+}
+
+/// Waits for it in a thread of its own: this may be called from where a runtime is at work.
+fn fetched(source: &KeySource) -> Result<Option<Key>, String> {
+    let fetch = || {
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| format!("cannot start: {error}"))?;
+        runtime
+            .block_on(source.fetch())
+            .map_err(|error| error.to_string())
+    };
+    std::thread::scope(|scope| scope.spawn(fetch).join())
+        .unwrap_or_else(|_| Err("the key could not be fetched".to_owned()))
 }
 
 /// A batch of texts takes a slow machine a while.
@@ -90,9 +138,32 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::TcpListener;
 
-    use super::EmbedHttp;
+    use super::{EmbedHttp, vectors_of};
     use chela_memory::embed::remote::{EmbedHttpRequest, Transport};
     use chela_model::Http;
+
+    #[tokio::test]
+    async fn a_key_in_a_file_or_from_a_command_is_fetched_or_the_reason_told() {
+        let home = tempfile::tempdir().unwrap();
+        let host = chela_core::Host::fixed(home.path());
+        std::fs::write(home.path().join("key.txt"), "secret-key\n").unwrap();
+        let problem = |path: &str, provider: &str| {
+            let path = home.path().join(path);
+            let config = serde_json::json!({
+                "secrets": { "providers": { "mine": { "source": "file", "path": path, "mode": "singleValue" } } },
+                "memory": { "search": { "provider": provider,
+                    "remote": { "apiKey": { "source": "file", "provider": "mine", "id": "value" } } } },
+            });
+            let loaded = chela_config::load_text(&host, &config.to_string());
+            let view = loaded.agent(&chela_core::AgentId::main()).unwrap();
+            vectors_of(&host, &loaded, &view).problem
+        };
+        assert_eq!(problem("key.txt", "openai"), None);
+        let told = problem("none.txt", "openai").unwrap();
+        assert!(told.contains("cannot read the secret in"), "{told}");
+        // What is inside the binary needs no key.
+        assert_eq!(problem("none.txt", "local"), None);
+    }
 
     fn request(url: String) -> EmbedHttpRequest {
         EmbedHttpRequest {

@@ -7,7 +7,7 @@
 
 use chela_memory::bench::{self, BenchRequest};
 use chela_memory::embed::{Embedder, LocalTable};
-use chela_memory::search::Weights;
+use chela_memory::search::{Shares, Weights};
 use chela_memory::settings::{MemorySettings, QueryMode};
 
 fn main() {
@@ -85,10 +85,10 @@ fn set(weights: &mut Weights, key: &str, value: f32) {
         "k1long" => weights.k1_long = value,
         "blong" => weights.b_long = value,
         "b" => weights.b = value,
-        "pages" => weights.vector_pages = value,
-        "prose" => weights.vector_prose = value,
-        "names" => weights.vector_names = value,
-        "code" => weights.vector_code = value,
+        "pages" => both(weights, |shares| shares.pages = value),
+        "prose" => both(weights, |shares| shares.prose = value),
+        "names" => both(weights, |shares| shares.names = value),
+        "code" => both(weights, |shares| shares.code = value),
         "before" => weights.before = value,
         "after" => weights.after = value,
         "section" => weights.section = value,
@@ -108,4 +108,10 @@ fn set(weights: &mut Weights, key: &str, value: f32) {
         "common" => weights.common_name = value,
         other => eprintln!("no weight {other}"),
     }
+}
+
+/// One model is asked: whichever shares are its own.
+fn both(weights: &mut Weights, change: impl Fn(&mut Shares)) {
+    change(&mut weights.table);
+    change(&mut weights.network);
 }

@@ -46,9 +46,41 @@ pub enum EmbedCost {
     /// Slow or paid: embedded after the keyword index, in batches, through the cache.
     PerBatch {
         texts: usize,
-        micro_cents_per_token: f64,
+        /// Of a token.
+        price: Price,
         tokens_per_second: f64,
     },
+}
+
+/// What something costs. Nothing is spent unasked where this is not [`Price::Free`], beyond what a
+/// few changed notes need.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub enum Price {
+    #[default]
+    Free,
+    /// In thousandths of a cent, as far as is remembered.
+    About(f64),
+    /// A service nobody told the price of.
+    Unknown,
+}
+
+impl Price {
+    pub fn times(self, count: usize) -> Self {
+        match self {
+            Self::About(each) if count > 0 => Self::About(each * count as f64),
+            Self::Unknown if count > 0 => Self::Unknown,
+            _ => Self::Free,
+        }
+    }
+}
+
+/// How far the vectors of a model can be relied on, beside the words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grasp {
+    /// Words one by one: a table.
+    Words,
+    /// Whole sentences: a network.
+    Sentences,
 }
 
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
@@ -72,6 +104,9 @@ pub trait Embedder: Send + Sync {
     fn cost(&self) -> EmbedCost;
     /// One vector per text, in order. Called from a thread that may wait.
     fn embed(&self, texts: &[EmbedText<'_>], role: EmbedRole) -> Result<Vec<Vec<f32>>, EmbedError>;
+    fn grasp(&self) -> Grasp {
+        Grasp::Sentences
+    }
     /// Who answers while this one has no vectors yet, or fails.
     fn stand_in(&self) -> Option<&dyn Embedder> {
         None
@@ -118,6 +153,10 @@ impl Embedder for LocalTable {
 
     fn cost(&self) -> EmbedCost {
         EmbedCost::Instant
+    }
+
+    fn grasp(&self) -> Grasp {
+        Grasp::Words
     }
 
     fn embed(&self, texts: &[EmbedText<'_>], _: EmbedRole) -> Result<Vec<Vec<f32>>, EmbedError> {

@@ -81,6 +81,8 @@ pub struct SyncReport {
     pub bytes: u64,
     /// What could not be read or was left out, and why.
     pub problems: Vec<String>,
+    /// Chunks whose vectors are too many, or cost too much, to be made unasked.
+    pub unmade: usize,
     pub outcome: SyncOutcome,
 }
 
@@ -141,7 +143,7 @@ pub fn sync(
     work.run(store, request, &known, progress, &mut report)?;
     merge::tidy(store)?;
     if report.outcome == SyncOutcome::Complete {
-        report.problems.extend(vectors::keep_up(store, request)?);
+        vectors::keep_up(store, request, &mut report)?;
     }
     Ok(report)
 }

@@ -2,7 +2,9 @@
 //!
 //! A thread brings the index up to date - at the start, when a question is asked, when files
 //! change, every so often; each as `sync.*` says. Questions are answered from what is indexed and
-//! never wait for it. The thread stops when the keeper is dropped.
+//! never wait for it. Vectors of a model that is slow and free are made after that, batch by batch;
+//! until they are complete, who stands in for it answers. The thread stops when the keeper is
+//! dropped.
 
 mod wake;
 
@@ -14,7 +16,7 @@ use std::time::Duration;
 
 use chela_core::Host;
 
-use crate::embed::Embedder;
+use crate::embed::{EmbedCost, Embedder, Price};
 use crate::index::{Depth, SyncOutcome, SyncReport};
 use crate::memory::{Ask, Found, Memory, OpenMemory, Warm};
 use crate::settings::{MemorySettings, Switch};
@@ -82,8 +84,25 @@ pub struct KeeperState {
     pub at_work: bool,
     /// What the last one did.
     pub last: Option<SyncReport>,
+    pub vectors: VectorWork,
     /// What stands in the way, for the owner.
     pub problems: Vec<String>,
+}
+
+/// Where the vectors of a slow model stand that costs nothing. Those of a paid one are made when
+/// the operator agrees to the price.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum VectorWork {
+    /// There is none, or it has not begun.
+    #[default]
+    None,
+    Making {
+        done: usize,
+        of: usize,
+    },
+    Complete,
+    /// It goes on with the next sync; the problem says why.
+    Failed,
 }
 
 impl Keeper {
@@ -152,6 +171,11 @@ impl Keeper {
         self.wake.state()
     }
 
+    /// Waits until the state is as wanted. `false` when that takes longer.
+    pub fn wait_until(&self, longest: Duration, is: impl Fn(&KeeperState) -> bool) -> bool {
+        self.wake.wait_until(longest, is)
+    }
+
     /// Waits until the index was brought up to date so many times and nothing is left to do.
     /// `false` when that takes longer.
     pub fn wait_for(&self, syncs: u64, longest: Duration) -> bool {
@@ -184,12 +208,37 @@ fn work(keep: &Keep, wake: &Arc<Wake>) {
         // Before files are read: what changes from here on is told.
         watched.renew(keep, wake);
         let result = keep.memory(warm.take()).and_then(|mut memory| {
-            let report = memory.sync(Depth::Quick, &mut |_| wake.go_on())?;
+            let mut report = memory.sync(Depth::Quick, &mut |_| wake.go_on())?;
+            if makes_vectors(keep) {
+                // They are next.
+                report.unmade = 0;
+            }
             warm = Some(memory.pause());
             Ok(report)
         });
+        let current = matches!(&result, Ok(report) if report.outcome == SyncOutcome::Complete);
         wake.done(result);
+        if current && makes_vectors(keep) {
+            let made = keep.memory(warm.take()).and_then(|mut memory| {
+                // What is new goes first: this is begun again after it, and goes on where it was.
+                let filled = memory.make_vectors(&mut |done, of| wake.making(done, of))?;
+                warm = Some(memory.pause());
+                Ok(filled)
+            });
+            wake.made(made);
+        }
     }
+}
+
+/// Whether vectors are made unasked, however many.
+fn makes_vectors(keep: &Keep) -> bool {
+    matches!(
+        keep.embedder.as_ref().map(|embedder| embedder.cost()),
+        Some(EmbedCost::PerBatch {
+            price: Price::Free,
+            ..
+        })
+    )
 }
 
 /// The folders that are watched. One that comes or goes means watching anew.
@@ -226,6 +275,12 @@ impl Watched {
 /// What the owner should know of a sync, besides its figures.
 fn problems(report: &SyncReport) -> Vec<String> {
     let mut problems = report.problems.clone();
+    if report.unmade > 0 {
+        problems.push(format!(
+            "{} chunks have no vector yet; `chela memory index` says what they cost",
+            report.unmade
+        ));
+    }
     match report.outcome {
         SyncOutcome::ReadOnly => problems.push("the memory index cannot be written".to_owned()),
         SyncOutcome::Complete | SyncOutcome::Stopped | SyncOutcome::Busy => {}

@@ -38,6 +38,6 @@ pub mod words;
 #[cfg(test)]
 mod tests_support;
 
-pub use keeper::{Keep, Keeper, KeeperState};
+pub use keeper::{Keep, Keeper, KeeperState, VectorWork};
 pub use memory::{Ask, Found, Memory, OpenMemory, index_file};
 pub use settings::MemorySettings;

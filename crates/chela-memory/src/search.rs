@@ -29,7 +29,7 @@ use crate::words::Terms;
 
 pub use excerpt::{Budget, Excerpt, excerpts};
 use rank::Legs;
-pub use weights::Weights;
+pub use weights::{Shares, Weights};
 
 /// A question and how to answer it.
 #[derive(Clone, Copy)]

@@ -8,8 +8,8 @@ use std::ops::ControlFlow;
 
 use rusqlite::{OptionalExtension, params};
 
-use crate::embed::{EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder};
-use crate::index::SyncRequest;
+use crate::embed::{EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, Price};
+use crate::index::{SyncReport, SyncRequest};
 use crate::segment::Segment;
 use crate::store::{Store, StoreError, touch};
 use crate::vector::{Matrix, Quantised};
@@ -20,8 +20,7 @@ pub struct Quote {
     pub chunks: usize,
     pub tokens: usize,
     pub seconds: f64,
-    /// In thousandths of a cent.
-    pub micro_cents: f64,
+    pub price: Price,
 }
 
 /// How much is missing, before anything is spent.
@@ -41,13 +40,13 @@ pub fn quote(store: &Store, embedder: &dyn Embedder) -> Result<Quote, StoreError
     };
     let mut quote = read().map_err(|error| store.explain(error))?;
     if let EmbedCost::PerBatch {
-        micro_cents_per_token,
+        price,
         tokens_per_second,
         ..
     } = embedder.cost()
     {
         quote.seconds = quote.tokens as f64 / tokens_per_second.max(1.0);
-        quote.micro_cents = quote.tokens as f64 * micro_cents_per_token;
+        quote.price = price.times(quote.tokens);
     }
     Ok(quote)
 }
@@ -130,8 +129,18 @@ pub fn fill(
         EmbedCost::PerBatch { texts, .. } => texts.max(1),
     };
     let caches = request.settings.cache.enabled && embedder.cost() != EmbedCost::Instant;
-    let total = coverage(store, &model)?.missing;
-    if spend == Spend::Little && embedder.cost() != EmbedCost::Instant && total > LITTLE {
+    let covered = coverage(store, &model)?;
+    let total = covered.missing;
+    let much = match embedder.cost() {
+        EmbedCost::Instant => false,
+        // The first vectors say that the operator wants to pay what they cost.
+        EmbedCost::PerBatch {
+            price: Price::Unknown,
+            ..
+        } if total == covered.chunks => total > 0,
+        EmbedCost::PerBatch { .. } => total > LITTLE,
+    };
+    if spend == Spend::Little && much {
         return Ok(Filled::Waiting { chunks: total });
     }
     let mut done = 0;
@@ -217,26 +226,28 @@ pub fn fill(
 pub(crate) fn keep_up(
     store: &mut Store,
     request: &SyncRequest<'_>,
-) -> Result<Option<String>, StoreError> {
+    report: &mut SyncReport,
+) -> Result<(), StoreError> {
     let Some(embedder) = request.embedder else {
-        return Ok(None);
+        return Ok(());
     };
     let mut on = |_, _| ControlFlow::Continue(());
-    let filled = fill(store, embedder, request, Spend::Little, &mut on)?;
-    let told = match &filled {
-        Filled::Complete | Filled::Stopped => None,
-        Filled::Failed { problem } => Some(problem.to_string()),
-        Filled::Waiting { chunks } => Some(format!(
-            "{chunks} chunks have no vector of {} yet; `chela memory index` makes them",
-            embedder.id()
-        )),
-    };
-    if let Some(other) = embedder.stand_in()
-        && (other.cost() == EmbedCost::Instant || matches!(filled, Filled::Failed { .. }))
-    {
+    let other = embedder.stand_in();
+    let at_once = other.filter(|other| other.cost() == EmbedCost::Instant);
+    if let Some(other) = at_once {
         fill(store, other, request, Spend::Little, &mut on)?;
     }
-    Ok(told)
+    match fill(store, embedder, request, Spend::Little, &mut on)? {
+        Filled::Complete | Filled::Stopped => {}
+        Filled::Waiting { chunks } => report.unmade = chunks,
+        Filled::Failed { problem } => {
+            report.problems.push(problem.to_string());
+            if let (Some(other), None) = (other, at_once) {
+                fill(store, other, request, Spend::Little, &mut on)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 struct Missing {

@@ -37,7 +37,7 @@ pub use error::{Failure, ModelError};
 pub use fault::Complaint;
 pub use http::{Http, Posted};
 pub use info::{Cost, InfoSource, Input, ModelInfo};
-pub use key::Key;
+pub use key::{Key, KeySource};
 pub use message::{Message, Part, ToolCall};
 pub use models::{Models, ResolveError, Selection};
 pub use profile::{PromptProfile, profile_for};

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub use chat::ChatArgs;
-pub use memory::{BenchMode, MemoryCommand};
+pub use memory::{BenchMode, MemoryCommand, MemoryModelCommand};
 pub use models::ModelsCommand;
 pub use sessions::SessionsCommand;
 pub use testkit::TestkitCommand;

@@ -3,18 +3,24 @@
 //! A thousand times slower than the table and better on code and short facts. Its weights are a
 //! file the operator gives; the vocabulary is the table's own.
 
+mod install;
+
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use chela_core::ContentHash;
 use rten::{Model, NodeId, ValueOrView};
 use rten_tensor::NdTensor;
 
 use super::table::Table;
-use super::{EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, ModelId, Retry};
+use super::{EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, ModelId, Price, Retry};
+
+pub use install::{InstallError, Installed, Placed, install};
 
 /// A model in ONNX form. The file is not opened before the first text.
 pub struct MiniLm {
     path: PathBuf,
+    name: OnceLock<String>,
     network: OnceLock<Result<Network, String>>,
 }
 
@@ -48,6 +54,7 @@ impl MiniLm {
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
+            name: OnceLock::new(),
             network: OnceLock::new(),
         }
     }
@@ -73,17 +80,16 @@ impl MiniLm {
 
 impl Embedder for MiniLm {
     fn id(&self) -> ModelId {
-        let name = self.path.file_stem().unwrap_or_default();
         ModelId {
             provider: "local".into(),
-            model: name.to_string_lossy().into_owned(),
+            model: self.name.get_or_init(|| name_of(&self.path)).clone(),
         }
     }
 
     fn cost(&self) -> EmbedCost {
         EmbedCost::PerBatch {
             texts: 4 * TOGETHER,
-            micro_cents_per_token: 0.0,
+            price: Price::Free,
             tokens_per_second: 3_000.0,
         }
     }
@@ -102,6 +108,34 @@ impl Embedder for MiniLm {
             }
         }
         Ok(made)
+    }
+}
+
+/// Its name and its content: other weights under the same name make other vectors. Installed files
+/// are named so already, and need not be read for it.
+fn name_of(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let (plain, stamp) = split_stamp(&stem);
+    match (stamp, std::fs::read(path)) {
+        (Some(_), _) | (None, Err(_)) => stem.into_owned(),
+        (None, Ok(bytes)) => stamped(plain, &ContentHash::of(bytes)),
+    }
+}
+
+fn stamped(plain: &str, hash: &ContentHash) -> String {
+    format!("{plain}-{}", hash.short())
+}
+
+/// A name and the start of the content's hash, where it ends in one.
+fn split_stamp(stem: &str) -> (&str, Option<&str>) {
+    const DIGITS: usize = 12;
+    match stem.rsplit_once('-') {
+        Some((plain, stamp))
+            if stamp.len() == DIGITS && stamp.bytes().all(|b| b.is_ascii_hexdigit()) =>
+        {
+            (plain, Some(stamp))
+        }
+        _ => (stem, None),
     }
 }
 
@@ -211,6 +245,21 @@ mod tests {
         );
         std::fs::write(&path, "not a model").unwrap();
         assert!(ask(&MiniLm::new(&path)).contains("cannot be used"));
+    }
+
+    #[test]
+    fn other_weights_under_the_same_name_are_another_model() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m.onnx");
+        let id = |path: &std::path::Path| MiniLm::new(path).id().model;
+        std::fs::write(&path, "one").unwrap();
+        let one = id(&path);
+        std::fs::write(&path, "two").unwrap();
+        assert_ne!(one, id(&path));
+        assert_eq!(one.len(), "m-".len() + 12);
+        // As it is named when it is installed.
+        let installed = folder.path().join(format!("{one}.onnx"));
+        assert_eq!(id(&installed), one);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::remote::{ApiKey, RemoteEmbedder, RemoteSettings, Transport, Wire, known_model};
-use super::{EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, LocalTable, ModelId};
+use super::{EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, Grasp, LocalTable, ModelId};
 
 /// What the config says about vectors.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -273,11 +273,14 @@ fn remote(
         Some(variable) => format!("set {variable} or `remote.apiKey`"),
         None => "check `remote.apiKey`".to_owned(),
     };
-    if key.is_none() && !service.variables.is_empty() && wanted.base_url.is_none() {
-        let why = match (&keys.own_problem, owner) {
-            (Some(why), KeyOwner::First) => why.clone(),
-            _ => "there is none".to_owned(),
-        };
+    // A key that was named is the one that counts: no other is sent in its place.
+    let own_problem = match owner {
+        KeyOwner::First => keys.own_problem.as_deref(),
+        KeyOwner::Fallback => None,
+    };
+    let needed = !service.variables.is_empty() && wanted.base_url.is_none();
+    if own_problem.is_some() || key.is_none() && needed {
+        let why = own_problem.unwrap_or("there is none");
         return Err(format!(
             "embedding provider `{name}` needs a key ({why}): {hint}"
         ));
@@ -338,6 +341,10 @@ impl Embedder for StandIn {
 
     fn embed(&self, texts: &[EmbedText<'_>], role: EmbedRole) -> Result<Vec<Vec<f32>>, EmbedError> {
         self.first.embed(texts, role)
+    }
+
+    fn grasp(&self) -> Grasp {
+        self.first.grasp()
     }
 
     fn stand_in(&self) -> Option<&dyn Embedder> {

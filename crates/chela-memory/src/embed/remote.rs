@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::{EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, ModelId, Retry};
+use super::{EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, ModelId, Price, Retry};
 use wire::Batch;
 
-pub use prices::{KnownModel, PRICES_OF, known_model};
+pub use prices::{KnownModel, known_model, price_of};
 pub use wire::Wire;
 
 /// A request, ready to be sent.
@@ -108,11 +108,22 @@ impl std::fmt::Debug for RemoteEmbedder {
     }
 }
 
+/// When to try once more, where that may help at all.
+#[derive(Clone, Copy)]
+enum Again {
+    Soon,
+    /// The service says when.
+    After(Duration),
+    /// Nobody answered: perhaps nobody is there.
+    IfThere,
+}
+
 /// What came of one batch.
 type Answer = Result<Vec<Vec<f32>>, EmbedError>;
 
 /// Tries for one batch.
 const TRIES: u32 = 5;
+const FEW_TRIES: u32 = 2;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// A service that asks for more patience than this is left alone until later.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -146,12 +157,20 @@ impl RemoteEmbedder {
         let mut tried = 0;
         loop {
             tried += 1;
-            let (problem, wanted) = match self.once(texts, role) {
+            let (problem, again) = match self.once(texts, role) {
                 Ok(vectors) => return Ok(vectors),
                 Err(failed) => failed,
             };
-            let wait = wanted.unwrap_or(pause);
-            if problem.retry == Retry::Never || tried == TRIES || wait > LONGEST_PAUSE {
+            let wait = match again {
+                Again::After(wait) => wait,
+                Again::Soon | Again::IfThere => pause,
+            };
+            // Whoever asks a question waits for the answer, and somebody stands in.
+            let most = match (role, again) {
+                (EmbedRole::Query, _) | (_, Again::IfThere) => FEW_TRIES,
+                (EmbedRole::Document, _) => TRIES,
+            };
+            if problem.retry == Retry::Never || tried >= most || wait > LONGEST_PAUSE {
                 return Err(problem);
             }
             self.transport.pause(wait);
@@ -159,12 +178,12 @@ impl RemoteEmbedder {
         }
     }
 
-    /// One try; the error carries how long the service asks to wait.
+    /// One try.
     fn once(
         &self,
         texts: &[String],
         role: EmbedRole,
-    ) -> Result<Vec<Vec<f32>>, (EmbedError, Option<Duration>)> {
+    ) -> Result<Vec<Vec<f32>>, (EmbedError, Again)> {
         let settings = &self.settings;
         let input_type = match role {
             EmbedRole::Query => settings.query_type.as_deref(),
@@ -204,15 +223,15 @@ impl RemoteEmbedder {
         let response = self
             .transport
             .post(request)
-            .map_err(|why| (self.unreachable(&why), None))?;
+            .map_err(|why| (self.unreachable(&why), Again::IfThere))?;
         if !(200..300).contains(&response.status) {
-            let wait = asked_to_wait(&response.headers);
-            return Err((self.refused(&response), wait));
+            let again = asked_to_wait(&response.headers).map_or(Again::Soon, Again::After);
+            return Err((self.refused(&response), again));
         }
         let answer: serde_json::Value = serde_json::from_slice(&response.body).map_err(|_| {
             (
                 self.failed("the answer was cut off or is not JSON", Retry::Later),
-                None,
+                Again::Soon,
             )
         })?;
         let vectors = settings.wire.vectors(&answer, texts.len()).ok_or_else(|| {
@@ -221,10 +240,10 @@ impl RemoteEmbedder {
                 texts.len(),
                 settings.model
             );
-            (self.failed(&reason, Retry::Never), None)
+            (self.failed(&reason, Retry::Never), Again::Soon)
         })?;
         self.same_length(&vectors)
-            .map_err(|problem| (problem, None))?;
+            .map_err(|problem| (problem, Again::Soon))?;
         Ok(vectors)
     }
 
@@ -320,10 +339,12 @@ impl Embedder for RemoteEmbedder {
 
     fn cost(&self) -> EmbedCost {
         let settings = &self.settings;
-        let known = known_model(&settings.provider, &settings.model);
         EmbedCost::PerBatch {
             texts: settings.wire.most_texts() * settings.concurrency.max(1),
-            micro_cents_per_token: known.map_or(0.0, KnownModel::micro_cents_per_token),
+            price: match settings.wire {
+                Wire::Ollama => Price::Free,
+                _ => price_of(&settings.provider, &settings.model),
+            },
             tokens_per_second: match settings.wire {
                 Wire::Ollama => OWN_TOKENS_PER_SECOND,
                 _ => HOSTED_TOKENS_PER_SECOND,

@@ -49,6 +49,11 @@ impl Table {
         }
     }
 
+    /// The word pieces, one per line; the line is the id.
+    pub fn vocabulary(&self) -> &'static str {
+        self.pieces.words()
+    }
+
     /// The ids of the word pieces of a text.
     pub fn encode(&self, text: &str) -> Vec<u16> {
         let mut ids = Vec::with_capacity(text.len() / 4);

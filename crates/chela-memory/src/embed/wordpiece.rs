@@ -53,6 +53,11 @@ impl WordPiece {
         this
     }
 
+    /// All of them, one per line.
+    pub fn words(&self) -> &'static str {
+        self.words
+    }
+
     /// Appends the ids of the pieces of `text`.
     pub fn encode(&self, text: &str, ids: &mut Vec<u16>) {
         let mut word = String::new();

@@ -1,12 +1,18 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chela_core::Audience;
 
-use super::{Keep, Keeper};
+use super::{Keep, Keeper, KeeperState, VectorWork};
 use crate::chunk::Speaker;
-use crate::embed::LocalTable;
+use crate::embed::provider::StandIn;
+use crate::embed::{
+    EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, LocalTable, ModelId, Price,
+};
 use crate::memory::Ask;
+use crate::search::VectorState;
 use crate::settings::{SourceKind, Switch};
 use crate::source::Places;
 use crate::tests_support::{Home, ask};
@@ -243,4 +249,134 @@ fn conversations_are_read_page_by_page_and_only_what_is_new() {
     assert!(text.contains("User: message about topic200"), "{text}");
     assert!(get("sessions/main", Audience::Shared).is_err());
     assert!(get("sessions/group", Audience::Shared).is_ok());
+}
+
+/// A model that makes one batch each time it is let.
+struct Patient {
+    price: Price,
+    batches: Mutex<Receiver<()>>,
+    asked: AtomicUsize,
+}
+
+impl Embedder for Patient {
+    fn id(&self) -> ModelId {
+        ModelId {
+            provider: "patient".into(),
+            model: "m".into(),
+        }
+    }
+
+    fn cost(&self) -> EmbedCost {
+        EmbedCost::PerBatch {
+            texts: 100,
+            price: self.price,
+            tokens_per_second: 10.0,
+        }
+    }
+
+    fn embed(&self, texts: &[EmbedText<'_>], role: EmbedRole) -> Result<Vec<Vec<f32>>, EmbedError> {
+        if role == EmbedRole::Document {
+            let _ = self.batches.lock().unwrap().recv_timeout(LONGEST);
+            self.asked.fetch_add(texts.len(), Ordering::Relaxed);
+        }
+        Ok(texts
+            .iter()
+            .map(|text| vec![text.text.len() as f32, 1.0])
+            .collect())
+    }
+}
+
+const MANY: usize = 300;
+
+fn patient(price: Price) -> (Arc<Patient>, Sender<()>) {
+    let (let_one, batches) = channel();
+    let model = Patient {
+        price,
+        batches: Mutex::new(batches),
+        asked: AtomicUsize::new(0),
+    };
+    (Arc::new(model), let_one)
+}
+
+fn many_notes() -> Home {
+    let lines: Vec<String> = (0..MANY)
+        .map(|n| format!("## Day {n}\n\n- on day {n} the cat ate {n} fish\n"))
+        .collect();
+    Home::new(&[("MEMORY.md", &lines.join("\n"))])
+}
+
+fn keep_with(home: &Home, model: &Arc<Patient>) -> Keep {
+    let mut keep = Keep {
+        embedder: Some(Arc::new(StandIn {
+            first: Arc::clone(model) as Arc<dyn Embedder>,
+            then: Arc::new(LocalTable),
+        })),
+        ..keep(home)
+    };
+    keep.settings.sync.on_search = Switch::Off;
+    keep.settings.sync.watch = Switch::Off;
+    keep
+}
+
+fn answered_by(keeper: &Keeper) -> String {
+    match keeper.search(&ask("the cat")).unwrap().answer.vectors {
+        VectorState::Used { model } | VectorState::StandIn { model, .. } => model,
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn better_vectors_are_made_in_the_background_and_then_answer() {
+    let home = many_notes();
+    let (model, let_one) = patient(Price::Free);
+    let keeper = Keeper::start(keep_with(&home, &model));
+    let at =
+        |done| move |state: &KeeperState| state.vectors == VectorWork::Making { done, of: MANY };
+    assert!(keeper.wait_until(LONGEST, at(0)));
+    assert_eq!(answered_by(&keeper), LocalTable.id().to_string());
+    assert!(keeper.state().problems.is_empty(), "{:?}", keeper.state());
+    let_one.send(()).unwrap();
+    assert!(keeper.wait_until(LONGEST, at(100)));
+    assert_eq!(answered_by(&keeper), LocalTable.id().to_string());
+    // What is new does not wait for the rest.
+    home.write("memory/new.md", "- a dog came by\n");
+    keeper.sync_soon();
+    let_one.send(()).unwrap();
+    assert!(keeper.wait_until(LONGEST, |state| state.syncs == 2));
+    assert!(first(&keeper, "dog").unwrap().contains("came by"));
+    drop(let_one);
+    assert!(keeper.wait_until(LONGEST, |state| state.vectors == VectorWork::Complete));
+    assert_eq!(answered_by(&keeper), "patient/m");
+    assert_eq!(model.asked.load(Ordering::Relaxed), MANY + 1);
+    // Nothing is made twice.
+    drop(keeper);
+    let keeper = Keeper::start(keep_with(&home, &model));
+    assert!(keeper.wait_until(LONGEST, |state| state.vectors == VectorWork::Complete));
+    assert_eq!(model.asked.load(Ordering::Relaxed), MANY + 1);
+}
+
+#[test]
+fn what_costs_money_is_not_made_in_the_background() {
+    for price in [Price::About(1.0), Price::Unknown] {
+        let home = many_notes();
+        let (model, let_one) = patient(price);
+        drop(let_one);
+        let keeper = Keeper::start(keep_with(&home, &model));
+        assert!(keeper.wait_for(1, LONGEST));
+        keeper.sync_soon();
+        assert!(keeper.wait_for(2, LONGEST));
+        assert_eq!(model.asked.load(Ordering::Relaxed), 0);
+        assert_eq!(
+            keeper.state().problems,
+            ["300 chunks have no vector yet; `chela memory index` says what they cost"]
+        );
+        assert_eq!(answered_by(&keeper), LocalTable.id().to_string());
+    }
+    // Of an unknown price not even a few.
+    let home = Home::new(&[("memory/a.md", "- the cat is called Momo\n")]);
+    let (model, let_one) = patient(Price::Unknown);
+    drop(let_one);
+    let keeper = Keeper::start(keep_with(&home, &model));
+    assert!(keeper.wait_for(1, LONGEST));
+    assert_eq!(model.asked.load(Ordering::Relaxed), 0);
 }

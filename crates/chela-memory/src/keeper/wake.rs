@@ -6,9 +6,10 @@ use std::ops::ControlFlow;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{KeeperState, problems};
+use super::{KeeperState, VectorWork, problems};
 use crate::index::{SyncOutcome, SyncReport};
 use crate::store::StoreError;
+use crate::vectors::Filled;
 
 /// However busy a folder is, a change is looked at after so many quiet times at the latest.
 const MOST_WAITS: u32 = 10;
@@ -116,6 +117,39 @@ impl Wake {
         self.news.notify_all();
     }
 
+    /// For making vectors: notes how far it is, and breaks off for what is more urgent.
+    pub fn making(&self, done: usize, of: usize) -> ControlFlow<()> {
+        let mut inner = self.lock();
+        inner.state.vectors = VectorWork::Making { done, of };
+        self.news.notify_all();
+        match inner.stop || inner.asked || inner.changed.is_some() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    /// Notes how making vectors ended.
+    pub fn made(&self, result: Result<Filled, StoreError>) {
+        let mut inner = self.lock();
+        let problem = match result {
+            Ok(Filled::Complete) => {
+                inner.state.vectors = VectorWork::Complete;
+                None
+            }
+            // It goes on after the sync it made way for.
+            Ok(Filled::Stopped | Filled::Waiting { .. }) => None,
+            Ok(Filled::Failed { problem }) => Some(problem.to_string()),
+            Err(error) => Some(error.to_string()),
+        };
+        if let Some(problem) = problem {
+            inner.state.vectors = VectorWork::Failed;
+            if !inner.state.problems.contains(&problem) {
+                inner.state.problems.push(problem);
+            }
+        }
+        self.news.notify_all();
+    }
+
     pub fn note_problem(&self, problem: String) {
         self.lock().state.problems.push(problem);
     }
@@ -125,11 +159,22 @@ impl Wake {
     }
 
     pub fn wait_for(&self, syncs: u64, longest: Duration) -> bool {
+        self.wait_while(longest, |inner| {
+            let pending = inner.asked || inner.changed.is_some() || inner.state.at_work;
+            inner.state.syncs < syncs || pending
+        })
+    }
+
+    pub fn wait_until(&self, longest: Duration, is: impl Fn(&KeeperState) -> bool) -> bool {
+        self.wait_while(longest, |inner| !is(&inner.state))
+    }
+
+    /// `false` when it takes longer.
+    fn wait_while(&self, longest: Duration, not_yet: impl Fn(&Inner) -> bool) -> bool {
         let end = Instant::now() + longest;
         let mut inner = self.lock();
         loop {
-            let pending = inner.asked || inner.changed.is_some() || inner.state.at_work;
-            if inner.state.syncs >= syncs && !pending {
+            if !not_yet(&inner) {
                 return true;
             }
             let now = Instant::now();

@@ -8,7 +8,7 @@ use super::feedback::Feedback;
 use super::keyword::Counts;
 use super::soft::Soft;
 use super::{Ranked, SearchRequest};
-use crate::query::Query;
+use crate::query::{Query, QueryKind};
 use crate::settings::QueryMode;
 use crate::snapshot::Snapshot;
 use crate::words::Terms;
@@ -55,17 +55,23 @@ pub fn look(
         highest_soft = highest_soft.max(seen.soft);
     }
     let spread = (highest_soft - lowest_soft).max(1e-6);
+    let shares = weights.shares(super::meaning::grasp(request));
+    let look = match question.kind {
+        QueryKind::Code => shares.look_at_code,
+        QueryKind::Prose | QueryKind::Names => 1.0,
+    };
     let between = |fact: f32, about: f32| fact + subject * (about - fact);
     let coverage = between(weights.coverage, weights.coverage_subject);
     let soft = between(weights.soft, weights.soft_subject);
     for one in near.iter_mut() {
         if request.settings.mode != QueryMode::Vector {
-            one.score += coverage * one.explain.coverage + weights.pairs * one.explain.pairs;
+            one.score +=
+                look * (coverage * one.explain.coverage + weights.pairs * one.explain.pairs);
             one.score += weights.phrase * one.explain.phrase;
             one.score +=
                 subject * (weights.close * one.explain.close + weights.title * one.explain.title);
         }
-        one.score += soft * (one.explain.soft - lowest_soft) / spread;
+        one.score += look * soft * (one.explain.soft - lowest_soft) / spread;
     }
     if subject > 0.0 {
         let agreements = feedback.judge(snapshot, near);
@@ -105,6 +111,7 @@ pub struct Question {
     all_close: f32,
     phrases: Vec<String>,
     soft: Soft,
+    kind: QueryKind,
     /// How far it asks for a subject; see [`Query::subject`].
     pub subject: f32,
 }
@@ -159,6 +166,7 @@ impl Question {
             pairs,
             phrases,
             soft: Soft::new(meant),
+            kind: query.kind,
             subject: 0.0,
         }
     }

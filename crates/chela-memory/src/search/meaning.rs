@@ -2,7 +2,7 @@
 
 use super::keyword::Counts;
 use super::{SearchRequest, VectorState, Weights};
-use crate::embed::{EmbedRole, EmbedText};
+use crate::embed::{EmbedRole, EmbedText, Grasp};
 use crate::query::{Query, QueryKind};
 use crate::settings::QueryMode;
 use crate::snapshot::Snapshot;
@@ -112,6 +112,11 @@ impl Share<'_> {
     }
 }
 
+/// What the model that is asked understands.
+pub fn grasp(request: &SearchRequest<'_>) -> Grasp {
+    request.embedder.map_or(Grasp::Words, |model| model.grasp())
+}
+
 /// The share of the vectors in a score, when there are any.
 pub fn share(request: &SearchRequest<'_>, snapshot: &Snapshot, kind: QueryKind) -> f32 {
     let (settings, weights) = (request.settings, request.weights);
@@ -120,12 +125,15 @@ pub fn share(request: &SearchRequest<'_>, snapshot: &Snapshot, kind: QueryKind) 
         _ => match (settings.vector_weight, settings.text_weight) {
             (Some(vector), Some(text)) if vector + text > 0.0 => vector / (vector + text),
             (Some(vector), None) => vector.clamp(0.0, 1.0),
-            _ => match kind {
-                QueryKind::Prose if snapshot.has_pages() => weights.vector_pages,
-                QueryKind::Prose => weights.vector_prose,
-                QueryKind::Names => weights.vector_names,
-                QueryKind::Code => weights.vector_code,
-            },
+            _ => {
+                let shares = weights.shares(grasp(request));
+                match kind {
+                    QueryKind::Prose if snapshot.has_pages() => shares.pages,
+                    QueryKind::Prose => shares.prose,
+                    QueryKind::Names => shares.names,
+                    QueryKind::Code => shares.code,
+                }
+            }
         },
     }
 }

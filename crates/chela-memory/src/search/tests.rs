@@ -4,7 +4,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use chela_core::{Audience, FixedClock};
 
 use super::{Confidence, VectorState};
-use crate::embed::{EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, ModelId, Retry};
+use crate::embed::{EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, ModelId, Price, Retry};
 use crate::memory::{Ask, Memory, OpenMemory};
 use crate::settings::{Duplicates, QueryMode};
 use crate::source::Places;
@@ -176,7 +176,7 @@ impl Embedder for Remote {
     fn cost(&self) -> EmbedCost {
         EmbedCost::PerBatch {
             texts: 2,
-            micro_cents_per_token: 1.0,
+            price: Price::About(1.0),
             tokens_per_second: 100.0,
         }
     }
@@ -246,7 +246,7 @@ fn vectors_are_never_paid_for_twice() {
     let mut memory = with(&home, &remote);
     let quote = crate::vectors::quote(memory.store(), &remote).unwrap();
     assert_eq!(quote.chunks, 9);
-    assert!(quote.micro_cents > 0.0 && quote.seconds > 0.0);
+    assert!(quote.price != Price::Free && quote.seconds > 0.0);
     sync(&mut memory);
     assert_eq!(asked(), 9);
     assert!(matches!(

@@ -1,5 +1,7 @@
 //! The numbers ranking turns on. Found on half of the groups of the benchmark sets.
 
+use crate::embed::Grasp;
+
 /// See each field; all are added to scores between 0 and 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Weights {
@@ -9,12 +11,10 @@ pub struct Weights {
     /// How much longer texts are held back, for short units and for long ones.
     pub b: f32,
     pub b_long: f32,
-    /// The share of the vectors by kind of question.
-    pub vector_prose: f32,
-    /// For prose asked of pages rather than entries.
-    pub vector_pages: f32,
-    pub vector_names: f32,
-    pub vector_code: f32,
+    /// The share of the vectors of a table, and of those of a network: the better they are, the
+    /// more they may say.
+    pub table: Shares,
+    pub network: Shares,
     /// What the unit before and after say counts for the one between: answers follow questions.
     pub before: f32,
     pub after: f32,
@@ -49,7 +49,27 @@ pub struct Weights {
     pub agreed_meaning: f32,
 }
 
+/// The share of the vectors in a score, by kind of question.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shares {
+    pub prose: f32,
+    /// For prose asked of pages rather than entries.
+    pub pages: f32,
+    pub names: f32,
+    pub code: f32,
+    /// How much the closer look at the words adds for code. A network has read them already.
+    pub look_at_code: f32,
+}
+
 impl Weights {
+    /// The shares that suit a model.
+    pub fn shares(&self, grasp: Grasp) -> Shares {
+        match grasp {
+            Grasp::Words => self.table,
+            Grasp::Sentences => self.network,
+        }
+    }
+
     /// How many candidates are looked at more closely.
     pub fn looked_at(&self, subject: f32) -> usize {
         match subject > 0.0 {
@@ -66,10 +86,20 @@ impl Default for Weights {
             k1_long: 1.6,
             b: 0.4,
             b_long: 0.75,
-            vector_prose: 0.5,
-            vector_pages: 0.4,
-            vector_names: 0.3,
-            vector_code: 0.7,
+            table: Shares {
+                prose: 0.5,
+                pages: 0.4,
+                names: 0.3,
+                code: 0.7,
+                look_at_code: 1.0,
+            },
+            network: Shares {
+                prose: 0.6,
+                pages: 0.4,
+                names: 0.3,
+                code: 0.95,
+                look_at_code: 0.3,
+            },
             before: 0.25,
             after: 0.1,
             section: 0.4,

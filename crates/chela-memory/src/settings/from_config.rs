@@ -110,7 +110,8 @@ impl Keys {
             }
             Some(Secret::Reference(reference)) => match reference.source {
                 SecretSource::Env => named(&reference.id),
-                _ => Err("`remote.apiKey` must be a text or a variable".to_owned()),
+                // Files and commands are for whoever has them read and run.
+                _ => Err("`remote.apiKey` is kept elsewhere and was not fetched".to_owned()),
             },
         };
         match own {

@@ -125,6 +125,9 @@ Examples:
         #[arg(long)]
         json: bool,
     },
+    /// A model that understands more than the built-in table
+    #[command(subcommand)]
+    Model(MemoryModelCommand),
     /// Measure the search on question sets
     #[command(after_help = "\
 Examples:
@@ -140,6 +143,33 @@ A set is a folder with queries.jsonl beside docs.jsonl or beside folders of note
         /// How to search
         #[arg(long, value_enum, default_value_t = BenchMode::Best)]
         mode: BenchMode,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum MemoryModelCommand {
+    /// Try an ONNX file of all-MiniLM-L6-v2, keep a copy and search with it
+    #[command(after_help = "\
+Example:
+  chela memory model install all-minilm-l6-v2.onnx
+
+The built-in table answers until the model's vectors are complete. It needs a program built with
+`--features minilm`.")]
+    Install {
+        /// The weights, in ONNX form
+        #[arg(value_hint = ValueHint::FilePath)]
+        path: PathBuf,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
+    /// Which model makes the vectors, and how far it is
+    Status {
+        #[command(flatten)]
+        agent: AgentArg,
         /// Print JSON for scripts
         #[arg(long)]
         json: bool,

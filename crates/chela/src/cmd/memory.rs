@@ -3,6 +3,7 @@
 mod bench;
 mod index;
 mod keep;
+mod model;
 mod search;
 mod status;
 mod vectors;
@@ -77,6 +78,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: MemoryCommand) -> Outcome 
             keep::forget(&setup, screen, &agent, &what, yes, json)
         }
         MemoryCommand::Lint { diff, agent, json } => keep::lint(&setup, screen, &agent, diff, json),
+        MemoryCommand::Model(command) => model::run(&setup, screen, command),
         MemoryCommand::Bench { dir, mode, json } => bench::run(screen, &dir, mode, json),
     }
 }

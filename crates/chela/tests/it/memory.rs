@@ -153,11 +153,11 @@ fn providers_that_cannot_be_used_are_named() {
     let home = with_notes();
     home.write(
         ".chela/chela.json",
-        "{ memory: { search: { provider: 'ollama', store: { vector: { extensionPath: '/x.so' } } } } }",
+        "{ memory: { search: { provider: 'ollama', remote: { baseUrl: 'http://127.0.0.1:1' }, store: { vector: { extensionPath: '/x.so' } } } } }",
     );
     let found = home.run(&["memory", "search", "dentist"]).ok();
     assert!(
-        found.contains("MEMORY.md#L2") && found.contains("`ollama` cannot be used"),
+        found.contains("MEMORY.md#L2") && found.contains("start it with `ollama serve`"),
         "{found}"
     );
     let status = home.run(&["memory", "status"]).ok();
@@ -165,4 +165,23 @@ fn providers_that_cannot_be_used_are_named() {
         status.contains("store.vector.extensionPath has no effect"),
         "{status}"
     );
+}
+
+#[test]
+fn the_model_is_asked_after_and_a_file_that_is_none_changes_nothing() {
+    let home = with_notes();
+    home.write(".chela/chela.json", "{}\n");
+    let status = home.run(&["memory", "model", "status", "--json"]).json();
+    assert_eq!(status["present"], false);
+    assert_eq!(status["canRun"], cfg!(feature = "minilm"));
+    home.write("weights.onnx", "not a model");
+    let path = home.path("weights.onnx").display().to_string();
+    let refused = home.run(&["memory", "model", "install", &path]);
+    assert_eq!(refused.code, 1);
+    let why = match cfg!(feature = "minilm") {
+        true => "weights.onnx is not usable",
+        false => "cargo build --release -p chela --features minilm",
+    };
+    assert!(refused.err.contains(why), "{}", refused.err);
+    assert_eq!(home.read(".chela/chela.json"), "{}\n");
 }

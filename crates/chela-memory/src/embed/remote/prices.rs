@@ -1,24 +1,28 @@
 //! What known embedding models cost, how long their vectors are, and how much they take at once.
 
-/// When the prices below were last looked up.
-pub const PRICES_OF: &str = "2026-06";
+use crate::embed::Price;
 
-/// A model whose service says what it costs.
+/// A model of a service. What it costs is as remembered in 2026 and may have changed: good for
+/// saying how much is about to be spent, not for keeping accounts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KnownModel {
     pub provider: &'static str,
     pub model: &'static str,
     /// The length of its vectors unless another is asked for.
     pub dimensions: usize,
-    /// US cents for a million tokens. One thousandth of a cent per token is a thousand times this
-    /// divided by a million: see [`KnownModel::micro_cents_per_token`].
+    /// US cents for a million tokens.
     pub cents_per_million: f64,
 }
 
-impl KnownModel {
-    /// In thousandths of a cent.
-    pub fn micro_cents_per_token(&self) -> f64 {
-        self.cents_per_million * 1_000.0 / 1_000_000.0
+/// What a token costs, where that is known. A program on one's own machine asks nothing.
+pub fn price_of(provider: &str, model: &str) -> Price {
+    match known_model(provider, model) {
+        Some(known) if known.cents_per_million > 0.0 => {
+            Price::About(known.cents_per_million * 1_000.0 / 1_000_000.0)
+        }
+        Some(_) => Price::Free,
+        None if provider == "lmstudio" => Price::Free,
+        None => Price::Unknown,
     }
 }
 
@@ -61,13 +65,19 @@ pub fn known_model(provider: &str, model: &str) -> Option<&'static KnownModel> {
 
 #[cfg(test)]
 mod tests {
-    use super::known_model;
+    use super::{known_model, price_of};
+    use crate::embed::Price;
 
     #[test]
     fn a_million_tokens_cost_what_the_list_says() {
-        let small = known_model("openai", "text-embedding-3-small").unwrap();
-        let cents = small.micro_cents_per_token() * 1_000_000.0 / 1_000.0;
-        assert!((cents - 2.0).abs() < 1e-9);
+        let small = price_of("openai", "text-embedding-3-small");
+        let Price::About(micro_cents) = small.times(1_000_000) else {
+            panic!("{small:?}");
+        };
+        assert!((micro_cents / 1_000.0 - 2.0).abs() < 1e-9);
+        assert_eq!(price_of("openai", "a-new-model"), Price::Unknown);
+        assert_eq!(price_of("openai", "a-new-model").times(0), Price::Free);
+        assert_eq!(price_of("ollama", "bge-m3"), Price::Free);
         assert_eq!(
             known_model("ollama", "bge-m3:latest").unwrap().dimensions,
             1024

@@ -50,6 +50,13 @@ pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, wish: &Wish) ->
         match synced {
             Ok(report) => {
                 notes.extend(report.problems);
+                if report.unmade > 0 {
+                    notes.push(format!(
+                        "{} chunks have no vector of the chosen model yet; `chela memory index` \
+                         makes them",
+                        report.unmade
+                    ));
+                }
                 match report.outcome {
                     SyncOutcome::Busy => {
                         notes.push("another process is indexing; results may lag behind".into());

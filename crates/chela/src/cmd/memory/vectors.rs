@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use chela_memory::Memory;
-use chela_memory::embed::remote::PRICES_OF;
+use chela_memory::embed::Price;
 use chela_memory::vectors::{Filled, Quote};
 use serde::Serialize;
 
@@ -21,7 +21,8 @@ pub struct Vectors {
     missing: usize,
     /// What making those takes.
     seconds: f64,
-    cents: f64,
+    /// `null` where nobody told the price.
+    cents: Option<f64>,
     problem: Option<String>,
 }
 
@@ -37,7 +38,7 @@ pub fn make(memory: &mut Memory<'_>, agreed: bool, bar: &mut Bar) -> Result<Vect
         cents: cents(&quote),
         ..Vectors::default()
     };
-    let small = quote.micro_cents == 0.0 && quote.seconds <= PATIENCE_SECONDS;
+    let small = quote.price == Price::Free && quote.seconds <= PATIENCE_SECONDS;
     if quote.chunks == 0 && !agreed || !(small || agreed) {
         return Ok(vectors);
     }
@@ -59,8 +60,12 @@ pub fn make(memory: &mut Memory<'_>, agreed: bool, bar: &mut Bar) -> Result<Vect
 }
 
 /// A quote counts thousandths of a cent.
-fn cents(quote: &Quote) -> f64 {
-    quote.micro_cents / 1_000.0
+fn cents(quote: &Quote) -> Option<f64> {
+    match quote.price {
+        Price::Free => Some(0.0),
+        Price::About(micro_cents) => Some(micro_cents / 1_000.0),
+        Price::Unknown => None,
+    }
 }
 
 impl Vectors {
@@ -72,12 +77,13 @@ impl Vectors {
         }
         if self.missing > 0 && self.problem.is_none() {
             let price = match self.cents {
-                0.0 => String::new(),
-                cents if cents < 1.0 => format!(" and less than a cent (prices of {PRICES_OF})"),
-                cents => format!(
-                    " and about {:.2} dollars (prices of {PRICES_OF})",
+                Some(0.0) => String::new(),
+                Some(cents) if cents < 1.0 => " and roughly a cent or less".to_owned(),
+                Some(cents) => format!(
+                    " and roughly {:.2} dollars (your provider has the exact price)",
                     cents / 100.0
                 ),
+                None => " and an unknown price (ask your provider)".to_owned(),
             };
             lines.push(format!(
                 "{} missing: making them takes about {}{price}. `chela memory index --yes` does.",
@@ -88,14 +94,9 @@ impl Vectors {
         lines
     }
 
-    /// The problems of the sync and of the vectors, each once. What is still missing is told in
-    /// the quote.
+    /// The problems of the sync and of the vectors, each once.
     pub fn problems(&self, of_sync: &[String]) -> Vec<String> {
-        let mut problems: Vec<String> = of_sync
-            .iter()
-            .filter(|problem| !problem.contains("`chela memory index` makes them"))
-            .cloned()
-            .collect();
+        let mut problems = of_sync.to_vec();
         problems.extend(
             self.problem
                 .iter()
@@ -123,19 +124,27 @@ mod tests {
         let vectors = Vectors {
             missing: 12_000,
             seconds: 95.0,
-            cents: 240.0,
+            cents: Some(240.0),
             ..Vectors::default()
         };
-        insta::assert_snapshot!(vectors.told().join("\n"), @"12,000 vectors missing: making them takes about 2 minutes and about 2.40 dollars (prices of 2026-06). `chela memory index --yes` does.");
+        insta::assert_snapshot!(vectors.told().join("\n"), @"12,000 vectors missing: making them takes about 2 minutes and roughly 2.40 dollars (your provider has the exact price). `chela memory index --yes` does.");
         let free = Vectors {
             made: 1,
             missing: 2,
             seconds: 4000.0,
+            cents: Some(0.0),
             ..Vectors::default()
         };
         insta::assert_snapshot!(free.told().join("\n"), @r"
         1 vector made.
         2 vectors missing: making them takes about 1.1 hours. `chela memory index --yes` does.
         ");
+        let unknown = Vectors {
+            missing: 2,
+            seconds: 1.0,
+            cents: None,
+            ..Vectors::default()
+        };
+        insta::assert_snapshot!(unknown.told().join("\n"), @"2 vectors missing: making them takes about 1 s and an unknown price (ask your provider). `chela memory index --yes` does.");
     }
 }

@@ -1,0 +1,122 @@
+//! `chela memory model`: the whole model behind the built-in table.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::{Opened, explained, open};
+use crate::cli::{AgentArg, MemoryModelCommand};
+use crate::cmd::{Outcome, Setup};
+use crate::fail::Exit;
+use crate::screen::{Screen, counted, grouped};
+
+/// Whether this program can run the model.
+const BUILT_IN: bool = cfg!(feature = "minilm");
+const HOW_TO_BUILD: &str = "cargo build --release -p chela --features minilm";
+
+pub fn run(setup: &Setup, screen: &mut Screen, command: MemoryModelCommand) -> Outcome {
+    match command {
+        MemoryModelCommand::Install { path, json } => install(setup, screen, &path, json),
+        MemoryModelCommand::Status { agent, json } => status(setup, screen, &agent, json),
+    }
+}
+
+#[cfg(not(feature = "minilm"))]
+fn install(_: &Setup, _: &mut Screen, _: &Path, _: bool) -> Outcome {
+    let why = "this program was built without the part that runs the model";
+    Err(crate::fail::Fail::new(why).hint(HOW_TO_BUILD))
+}
+
+#[cfg(feature = "minilm")]
+fn install(setup: &Setup, screen: &mut Screen, path: &Path, as_json: bool) -> Outcome {
+    use chela_config::KeyPath;
+    use chela_config::store::Changed;
+    use chela_memory::embed::minilm::{self, Placed};
+
+    let host = &setup.host;
+    let folder = host.state_dir().join("state").join("models");
+    let installed = minilm::install(path, &folder).map_err(explained)?;
+    let kept = host.compact(&installed.path);
+    let key = SEARCH
+        .iter()
+        .fold(KeyPath::root(), |path, key| path.key(key));
+    let value = json!(kept);
+    let outcome = crate::cmd::config::change(host, |source| {
+        chela_config::text::edit::set(source, &key, &value)
+    })?;
+    let set = outcome.changed == Changed::Yes;
+    if as_json {
+        screen.json(&json!({
+            "path": kept, "model": installed.id.to_string(),
+            "new": installed.placed == Placed::New, "configChanged": set,
+        }))?;
+        return Ok(Exit::Fine);
+    }
+    let was = match installed.placed {
+        Placed::New => "is installed",
+        Placed::AlreadyThere => "was installed before",
+    };
+    screen.line(format!("{} {was}: {kept}", installed.id))?;
+    match set {
+        true => screen.line(format!("{key} is set."))?,
+        false => screen.line(format!("{key} already says so."))?,
+    }
+    screen.line("The built-in table answers until its vectors are made; `chela memory index` makes them now.")?;
+    Ok(Exit::Fine)
+}
+
+#[cfg(feature = "minilm")]
+const SEARCH: [&str; 5] = ["agents", "defaults", "memorySearch", "local", "modelPath"];
+
+fn status(setup: &Setup, screen: &mut Screen, agent: &AgentArg, as_json: bool) -> Outcome {
+    let Opened {
+        view,
+        memory,
+        provider_problem,
+    } = open(setup, agent)?;
+    let status = memory.status().map_err(explained)?;
+    let configured = view.memory_search.value.local.model_path.as_deref();
+    let file: Option<PathBuf> = configured.map(|path| setup.host.expand(path));
+    let present = file.as_ref().is_some_and(|file| file.is_file());
+    if as_json {
+        screen.json(&json!({
+            "model": status.model, "embedded": status.embedded, "chunks": status.chunks,
+            "modelPath": configured, "present": present, "canRun": BUILT_IN,
+            "problem": provider_problem,
+        }))?;
+        return Ok(Exit::Fine);
+    }
+    let rows = vec![
+        vec![
+            "vectors".to_owned(),
+            match &status.model {
+                Some(model) => format!(
+                    "{model}: {} of {}",
+                    grouped(status.embedded),
+                    counted(status.chunks, "chunk")
+                ),
+                None => "off: words only".to_owned(),
+            },
+        ],
+        vec![
+            "model file".to_owned(),
+            match (configured, present) {
+                (None, _) => "none: the built-in table is used".to_owned(),
+                (Some(path), true) => path.to_owned(),
+                (Some(path), false) => format!("{path} (there is no such file)"),
+            },
+        ],
+        vec![
+            "this program".to_owned(),
+            match BUILT_IN {
+                true => "can run it".to_owned(),
+                false => format!("cannot run it; build with `{HOW_TO_BUILD}`"),
+            },
+        ],
+    ];
+    screen.table("", &rows)?;
+    if let Some(problem) = provider_problem {
+        screen.line(format!("{} {problem}", screen.paint.warn("warning:")))?;
+    }
+    Ok(Exit::Fine)
+}

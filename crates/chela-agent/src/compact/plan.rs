@@ -23,9 +23,8 @@ pub fn cut_point(messages: &[Message], keep: KeepRecent) -> usize {
         .map(|(at, _)| at)
         .collect();
     let mut kept_tokens = 0;
-    let mut kept_turns = 0;
     let mut cut = messages.len();
-    for (nth, &start) in starts.iter().enumerate().rev() {
+    for (kept_turns, (nth, &start)) in starts.iter().enumerate().rev().enumerate() {
         let end = starts.get(nth + 1).copied().unwrap_or(messages.len());
         let turn: usize = messages[start..end].iter().map(tokens_of).sum();
         let wanted = kept_turns < keep.turns.max(1) || kept_tokens + turn <= keep.tokens;
@@ -34,7 +33,6 @@ pub fn cut_point(messages: &[Message], keep: KeepRecent) -> usize {
             break;
         }
         kept_tokens += turn;
-        kept_turns += 1;
         cut = start;
     }
     cut
@@ -81,7 +79,10 @@ pub fn sections_named(text: &str, names: &[String]) -> String {
         let depth = line.chars().take_while(|c| *c == '#').count();
         if (1..=6).contains(&depth) && line[depth..].starts_with(' ') {
             let name = line[depth..].trim();
-            if names.iter().any(|wanted| wanted.trim().eq_ignore_ascii_case(name)) {
+            if names
+                .iter()
+                .any(|wanted| wanted.trim().eq_ignore_ascii_case(name))
+            {
                 open = Some(open.map_or(depth, |outer| outer.min(depth)));
             } else if open.is_some_and(|outer| depth <= outer) {
                 open = None;

@@ -37,7 +37,7 @@ pub fn changes(frozen: &[SectionMark], now: &Prompt) -> Option<Block> {
         told.push(format!("{path} is no longer there."));
     }
     let text = told.join("\n\n");
-    (!text.is_empty()).then(|| Block {
+    (!text.is_empty()).then_some(Block {
         kind: BlockKind::Changes,
         text,
         origin: Origin::Runtime,

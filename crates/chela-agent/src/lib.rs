@@ -20,6 +20,7 @@ mod secrets;
 pub mod session;
 pub mod skills;
 pub mod slash;
+pub mod subagents;
 mod toolset;
 pub mod turn;
 pub mod vectors;

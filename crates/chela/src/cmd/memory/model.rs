@@ -39,7 +39,7 @@ fn install(setup: &Setup, screen: &mut Screen, path: &Path, as_json: bool) -> Ou
     let kept = host.compact(&installed.path);
     let key = SEARCH
         .iter()
-        .fold(KeyPath::root(), |path, key| path.key(key));
+        .fold(KeyPath::root(), |path, key| path.key(*key));
     let value = json!(kept);
     let outcome = crate::cmd::config::change(host, |source| {
         chela_config::text::edit::set(source, &key, &value)

@@ -39,7 +39,7 @@ pub fn make(memory: &mut Memory<'_>, agreed: bool, bar: &mut Bar) -> Result<Vect
         ..Vectors::default()
     };
     let small = quote.price == Price::Free && quote.seconds <= PATIENCE_SECONDS;
-    if quote.chunks == 0 && !agreed || !(small || agreed) {
+    if !agreed && (quote.chunks == 0 || !small) {
         return Ok(vectors);
     }
     let filled = memory

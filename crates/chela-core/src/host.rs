@@ -158,7 +158,9 @@ impl Host {
         self.clock
             .now()
             .duration_since(UNIX_EPOCH)
-            .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+            .map_or(0, |since| {
+                u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+            })
     }
 
     /// `bytes` random bytes as hex digits.

@@ -14,6 +14,7 @@ mod input;
 mod ledger;
 mod memory;
 mod models;
+mod noted;
 mod notices;
 mod prompt;
 mod reference;

@@ -47,7 +47,12 @@ fn a_conversation_that_goes_on_breaks_nothing() {
 
 #[test]
 fn what_was_rewritten_on_purpose_is_named() {
-    let before = chat("you", &["hi", "hello", "old result", "fine", "go on"], &["read"]).to_string();
+    let before = chat(
+        "you",
+        &["hi", "hello", "old result", "fine", "go on"],
+        &["read"],
+    )
+    .to_string();
     let after = |rewrite, system: &str, said: &[&str]| {
         let after = chat(system, said, &["read"]).to_string();
         let (before, after) = (seen(before.as_bytes(), &[]), seen(after.as_bytes(), &[]));
@@ -59,9 +64,16 @@ fn what_was_rewritten_on_purpose_is_named() {
     assert_eq!(taken_back.broken, None);
     assert_eq!(taken_back.reread_tokens, 0);
     assert!(taken_back.bytes > 0 && taken_back.bytes < taken_back.total_bytes);
-    assert!(cause(after(None, "you", &undone)).is_some(), "not asked for");
+    assert!(
+        cause(after(None, "you", &undone)).is_some(),
+        "not asked for"
+    );
     let moved = cause(after(Some(Rewrite::Undo), "me", &undone));
-    assert_eq!(moved, Some(Cause::SystemChanged), "an undo excuses nothing else");
+    assert_eq!(
+        moved,
+        Some(Cause::SystemChanged),
+        "an undo excuses nothing else"
+    );
     let pruned = ["hi", "hello", "[cleared]", "fine", "go on", "yes"];
     for (rewrite, expected) in [
         (Rewrite::Pruning, Cause::Pruning),

@@ -6,6 +6,7 @@ use chela_config::store::{Changed, ConfigStore, EditOutcome, StoreError};
 use chela_config::text::edit::{self, EditError};
 use chela_config::{Diagnostic, KeyPath, Severity};
 use chela_core::Host;
+use chela_ledger::AuditKind;
 use serde_json::{Value, json};
 
 use super::{Outcome, Setup, input};
@@ -115,9 +116,18 @@ pub fn change(
     edit: impl Fn(&str) -> Result<String, EditError>,
 ) -> Result<EditOutcome, Fail> {
     let store = ConfigStore::new(host);
-    store
+    let outcome = store
         .edit(edit, |source| chela_config::validate_source(host, source))
-        .map_err(store_fail)
+        .map_err(store_fail)?;
+    if outcome.changed == Changed::Yes {
+        let now = std::fs::read(&outcome.path).unwrap_or_default();
+        let body = json!({
+            "file": host.compact(&outcome.path),
+            "hash": chela_core::ContentHash::of(now),
+        });
+        super::noted::change(host, AuditKind::ConfigChange, &body);
+    }
+    Ok(outcome)
 }
 
 fn store_fail(error: StoreError) -> Fail {

@@ -5,7 +5,7 @@ use chela_config::model::MaintenanceMode;
 use serde_json::json;
 
 use super::{Place, explained, plain, short};
-use crate::cmd::{Outcome, Setup};
+use crate::cmd::{Outcome, Setup, noted};
 use crate::fail::Exit;
 use crate::screen::{Screen, counted};
 
@@ -43,6 +43,12 @@ pub fn remove(
         if yes {
             sessions.remove(session).map_err(explained)?;
         }
+    }
+    if yes {
+        noted::forget(
+            place.host,
+            removed.iter().map(|info| info.session_id.as_str()),
+        );
     }
     if as_json {
         screen.json(&json!({ "sessions": removed, "removed": yes }))?;
@@ -95,7 +101,14 @@ pub fn cleanup(
     };
     let plan = sessions.plan_cleanup(&rules).map_err(explained)?;
     let cleaned = if acts {
-        Some(sessions.cleanup(&plan).map_err(explained)?)
+        let cleaned = sessions.cleanup(&plan).map_err(explained)?;
+        noted::forget(
+            place.host,
+            plan.sessions
+                .iter()
+                .map(|doomed| doomed.session_id.as_str()),
+        );
+        Some(cleaned)
     } else {
         None
     };

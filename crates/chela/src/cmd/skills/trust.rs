@@ -57,6 +57,7 @@ pub fn skill(desk: &mut Desk, screen: &mut Screen, name: &str, yes: bool) -> Out
         )));
     }
     let place = accept(&mut desk.shelf, &skill, &desk.host).map_err(Fail::new)?;
+    record(&desk.host, "trust", &skill.name);
     screen.line(format!(
         "Trusted. It lies in {}.",
         desk.host.compact(&place)
@@ -82,6 +83,11 @@ fn waiting(desk: &Desk, name: &str) -> Result<(Skill, TrustState), Fail> {
     }
 }
 
+fn record(host: &chela_core::Host, what: &str, about: &str) {
+    let body = serde_json::json!({ "change": what, "about": about });
+    crate::cmd::noted::change(host, chela_ledger::AuditKind::TrustChange, &body);
+}
+
 /// Asks on a terminal; without one nobody agreed.
 fn agreed(screen: &mut Screen, question: &str) -> Result<bool, Fail> {
     if !std::io::stdin().is_terminal() {
@@ -105,6 +111,7 @@ pub fn untrust(desk: &mut Desk, screen: &mut Screen, name: &str) -> Outcome {
     desk.shelf
         .change_lock(|lock| lock.untrust(&skill, &host))
         .map_err(Fail::new)?;
+    record(&host, "untrust", &skill.name);
     screen.line(format!(
         "{} is quarantined: it stays in {} and out of every prompt.",
         skill.name,
@@ -124,6 +131,11 @@ pub fn folder(desk: &mut Desk, screen: &mut Screen, folder: &Path, trusted: Trus
         })
         .map_err(Fail::new)?;
     let shown = host.compact(&path);
+    let what = match trusted {
+        Trusted::Yes => "trust-folder",
+        Trusted::No => "untrust-folder",
+    };
+    record(&host, what, &shown);
     screen.line(match trusted {
         Trusted::Yes => format!(
             "Skills of {shown} now count as your own: new ones are used, changes are shown."

@@ -80,6 +80,10 @@ fn stopped() -> Fail {
     }
 }
 
+/// Words of a call that wait for its end. A longer answer goes out as it comes: it must be noticed
+/// when nobody reads it any more.
+const MOST_HELD: usize = 4_096;
+
 /// What `--json` prints.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -193,9 +197,13 @@ impl<'a> Output<'a> {
             TurnEvent::Text(piece) if self.form == Form::Plain => {
                 let shown = self.cleaner.push(&piece);
                 match &mut self.held {
-                    Some(held) => {
+                    Some(held) if held.len() < MOST_HELD => {
                         held.push_str(&shown);
                         Ok(())
+                    }
+                    Some(_) => {
+                        self.let_go()?;
+                        self.print(&shown)
                     }
                     None => self.print(&shown),
                 }

@@ -1,5 +1,10 @@
 //! `chela turn`, `audit`, `cache` and `usage`: what is on record, as people see it.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up fails here"
+)]
+
 use chela_core::{AgentId, ContentHash, Host, Origin, SessionKey, Trust};
 use chela_ledger::{
     AuditKind, Ledger, Outcome, RequestRecord, Secret, SectionMark, ToolMark, Usage,

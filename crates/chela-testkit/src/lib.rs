@@ -4,7 +4,7 @@
 //! responses, Anthropic messages, Gemini, Ollama, llama.cpp - and does what its [`Script`] says:
 //! answers in pieces, calls tools, or fails in one of the ways real servers do, byte for byte.
 //! It knows nothing of how Chela reads those formats: both sides are written from the protocols.
-//! [`bench`] is the harness of the benchmarks.
+//! [`bench`](mod@bench) is the harness of the benchmarks.
 
 mod asked;
 mod endpoint;

@@ -22,6 +22,4 @@ pub use parse::{Directive, Parsed, parse};
 pub use run::{Answer, Then, apply, run};
 pub use status::value;
 pub use table::{COMMANDS, Command, Group, Id, Kind, find, help};
-pub use talk::{
-    ModelRow, ModelState, Price, Setting, SkillRow, Status, Talk, ToolRow, Trouble, Undone,
-};
+pub use talk::{ModelRow, ModelState, Setting, SkillRow, Status, Talk, ToolRow, Trouble, Undone};

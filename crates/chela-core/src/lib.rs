@@ -11,6 +11,7 @@ mod host;
 mod origin;
 mod session_key;
 mod severity;
+mod spending;
 
 pub mod cut;
 pub mod sanitize;
@@ -27,3 +28,4 @@ pub use session_key::{
     ThreadWord,
 };
 pub use severity::Severity;
+pub use spending::{Prices, Usage, micro_dollars};

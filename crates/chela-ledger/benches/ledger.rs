@@ -6,10 +6,10 @@
     reason = "a benchmark that cannot be set up has nothing to measure, and its output is its purpose"
 )]
 
-use chela_core::{AgentId, ContentHash, Host, Origin, SessionKey, Trust};
+use chela_core::{AgentId, ContentHash, Host, Origin, SessionKey, Trust, Usage};
 use chela_ledger::{
     Amount, AuditKind, Ledger, Outcome, RecordFilter, RequestRecord, ReserveAsk, SectionMark,
-    ToolMark, Usage,
+    ToolMark,
 };
 use chela_testkit::bench::measure;
 use serde_json::{Value, json};

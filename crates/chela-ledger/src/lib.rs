@@ -33,13 +33,13 @@ pub use cache::{Break, CacheReport, CacheTurn, Cause, Reuse, Rewrite, Seen, comp
 pub use mark::{SectionMark, ToolMark};
 pub use record::{
     ApprovalMark, CallMark, Change, Difference, Outcome, Record, RecordFilter, RecordId, Replayed,
-    RequestRecord, Side, Summary, Usage,
+    RequestRecord, Side, Summary,
 };
 pub use redact::{Redaction, Secret};
 pub use retain::{Forgotten, Retention};
 pub use shape::Place;
 pub use spend::{
-    Amount, Limit, LimitOf, LimitReached, LimitScope, Prices, Reservation, ReserveAsk,
-    ReserveError, UsageBy, UsageRange, UsageSum, dollars,
+    Amount, Limit, LimitOf, LimitReached, LimitScope, Reservation, ReserveAsk, ReserveError,
+    UsageBy, UsageRange, UsageSum, dollars,
 };
 pub use store::{Ledger, LedgerError, ledger_file};

@@ -6,7 +6,7 @@ mod recent;
 mod sealed;
 mod write;
 
-use chela_core::{AgentId, ContentHash, SessionKey};
+use chela_core::{AgentId, ContentHash, SessionKey, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -70,21 +70,6 @@ pub struct Outcome {
     pub approvals: Vec<ApprovalMark>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-}
-
-/// What a call cost, in tokens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Usage {
-    /// Whole input, what came from the cache included.
-    pub input: u64,
-    pub output: u64,
-    pub cache_read: u64,
-    pub cache_write: u64,
-    /// Part of `output`.
-    pub reasoning: u64,
-    /// The endpoint said nothing; these are our own counts.
-    pub estimated: bool,
 }
 
 /// A tool call the answer asked for.

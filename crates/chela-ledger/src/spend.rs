@@ -4,13 +4,13 @@
 //! it is settled with what it really cost, or released. All of that happens in one transaction at
 //! a time, whatever process asks, so calls side by side cannot get past a limit together.
 
-mod prices;
+mod money;
 mod reserve;
 mod usage;
 
 use serde::{Deserialize, Serialize};
 
-pub use prices::{Prices, dollars};
+pub use money::dollars;
 pub(crate) use reserve::damaged_calls;
 pub use usage::{UsageBy, UsageRange, UsageSum};
 

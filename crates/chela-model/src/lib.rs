@@ -28,6 +28,8 @@ mod testing;
 mod timer;
 mod wire;
 
+pub use chela_core::{Prices, Usage};
+
 pub use api::{Api, Family};
 pub use builtin::KNOWN_SINCE;
 pub use chain::{Chain, Stage};
@@ -36,13 +38,13 @@ pub use discover::{Found, FoundModel, HOW_TO_GET_ONE, discover};
 pub use error::{Failure, ModelError};
 pub use fault::Complaint;
 pub use http::{Http, Posted};
-pub use info::{Cost, InfoSource, Input, ModelInfo};
+pub use info::{InfoSource, Input, ModelInfo};
 pub use key::{Key, KeySource};
 pub use message::{Message, Part, ToolCall};
 pub use models::{Models, ResolveError, Selection};
 pub use profile::{PromptProfile, profile_for};
 pub use request::{Cache, CacheRetention, Request, SystemText, Thinking, ToolMode, ToolSchema};
-pub use response::{Event, Response, StopReason, Usage};
+pub use response::{Event, Response, StopReason};
 pub use target::Target;
 pub use timer::{RealTimer, Timer};
 pub use wire::{Answer, Decoder, Framing, StreamFault};

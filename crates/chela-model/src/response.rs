@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Part;
+use crate::{Part, Usage};
 
 /// What arrives while the model speaks.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,31 +49,4 @@ pub enum StopReason {
     Length,
     /// The endpoint refused to go on.
     Refused,
-}
-
-/// What it cost, in tokens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Usage {
-    /// Whole input, what came from the cache included.
-    pub input: u64,
-    pub output: u64,
-    pub cache_read: u64,
-    pub cache_write: u64,
-    /// Part of `output`.
-    pub reasoning: u64,
-    /// The endpoint said nothing; these are our own counts.
-    #[serde(default)]
-    pub estimated: bool,
-}
-
-impl std::ops::AddAssign for Usage {
-    fn add_assign(&mut self, other: Self) {
-        self.input += other.input;
-        self.output += other.output;
-        self.cache_read += other.cache_read;
-        self.cache_write += other.cache_write;
-        self.reasoning += other.reasoning;
-        self.estimated |= other.estimated;
-    }
 }

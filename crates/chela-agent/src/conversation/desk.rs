@@ -178,7 +178,7 @@ impl Desk {
             cached_tokens: usage.cache_read,
             cost: model
                 .and_then(|model| model.cost)
-                .map(|cost| cost.of(&usage)),
+                .map(|cost| cost.dollars(&usage)),
             compactions: u32::try_from(info.totals.compactions).unwrap_or(u32::MAX),
             thinking: thinking.map(str::to_owned),
             started_at: Some(info.started / 1_000),

@@ -13,7 +13,7 @@ use super::ending::words_of;
 use crate::report::{ContextReport, Reconciled};
 use crate::session::{ModelSource, Override, SessionError, SessionInfo};
 use crate::slash::{
-    ModelRow, ModelState, Price, Setting, SkillRow, Status, Talk, ToolRow, Trouble, Undone,
+    ModelRow, ModelState, Setting, SkillRow, Status, Talk, ToolRow, Trouble, Undone,
 };
 use crate::turn::thinking_named;
 use crate::why::{Answer, why};
@@ -225,12 +225,7 @@ impl Talk for Conversation {
             },
             last: self.with(|state| state.last),
             total: totals.usage(),
-            price: model.and_then(|model| model.cost).map(|cost| Price {
-                input: cost.input,
-                output: cost.output,
-                cache_read: cost.cache_read,
-                cache_write: cost.cache_write,
-            }),
+            price: model.and_then(|model| model.cost),
             turns: self.turns(),
             compactions: totals.compactions,
             execution: "direct".to_owned(),

@@ -17,7 +17,7 @@ pub fn card(talk: &dyn Talk) -> String {
     if let Some(price) = status.price
         && status.total != Usage::default()
     {
-        rows.push(("💵 Cost", dollars(price.of(&status.total))));
+        rows.push(("💵 Cost", dollars(price.dollars(&status.total))));
     }
     rows.push(("🧵 Session", session(talk, &status)));
     rows.push((
@@ -104,7 +104,7 @@ pub fn cost(talk: &dyn Talk) -> String {
         counted(status.turns, "turn")
     );
     match status.price {
-        Some(price) => text.push_str(&format!(" {}.", dollars(price.of(&status.total)))),
+        Some(price) => text.push_str(&format!(" {}.", dollars(price.dollars(&status.total)))),
         None => text.push_str(" The model has no price in the config, so no cost is shown."),
     }
     text

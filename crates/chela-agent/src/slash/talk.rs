@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use chela_core::SessionKey;
-use chela_model::Usage;
+use chela_model::{Prices, Usage};
 
 use crate::report::ContextReport;
 use crate::turn::ContextMeter;
@@ -99,30 +99,6 @@ pub struct ModelRow {
     pub note: Option<String>,
 }
 
-/// US dollars per million tokens.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Price {
-    pub input: f64,
-    pub output: f64,
-    pub cache_read: f64,
-    pub cache_write: f64,
-}
-
-impl Price {
-    /// What `usage` costs, in US dollars.
-    pub fn of(&self, usage: &Usage) -> f64 {
-        let fresh = usage
-            .input
-            .saturating_sub(usage.cache_read)
-            .saturating_sub(usage.cache_write);
-        let millionths = fresh as f64 * self.input
-            + usage.output as f64 * self.output
-            + usage.cache_read as f64 * self.cache_read
-            + usage.cache_write as f64 * self.cache_write;
-        millionths / 1e6
-    }
-}
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolRow {
     pub name: String,
@@ -158,7 +134,7 @@ pub struct Status {
     pub last: Usage,
     /// Of the whole conversation.
     pub total: Usage,
-    pub price: Option<Price>,
+    pub price: Option<Prices>,
     pub turns: u64,
     pub compactions: u64,
     /// Where commands run: `direct`, `sandbox`.

@@ -2,6 +2,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use chela_core::Prices;
 use chela_core::SessionKey;
 use chela_model::Usage;
 use chela_tools::Approval;
@@ -119,10 +120,10 @@ impl Talk for Fake {
                 output: 100_000,
                 ..Usage::default()
             },
-            price: Some(Price {
+            price: Some(Prices {
                 input: 5.0,
                 output: 25.0,
-                ..Price::default()
+                ..Prices::default()
             }),
             turns: 1,
             execution: "direct".to_owned(),

@@ -140,7 +140,7 @@ impl Child {
         let price = self.talk.chain().ok();
         let cost = price
             .and_then(|chain| chain.primary().info().cost)
-            .map(|cost| format!(", ${:.4}", cost.of(&usage)))
+            .map(|cost| format!(", ${:.4}", cost.dollars(&usage)))
             .unwrap_or_default();
         format!(
             "{seconds} s, {} tokens in, {} out{cost}; session {}, transcript {}",

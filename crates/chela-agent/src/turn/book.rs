@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use chela_config::model::{AtLimit, LimitSet, SpendLimit};
+use chela_core::micro_dollars;
 use chela_ledger::{
     Amount, AuditKind, Ledger, LedgerError, Limit, LimitOf, LimitScope, Outcome, RecordId,
-    RequestRecord, Reservation, ReserveAsk, ReserveError, Rewrite, Usage as Booked,
+    RequestRecord, Reservation, ReserveAsk, ReserveError, Rewrite,
 };
 use chela_model::{Chain, Request, Response, Selection, Target, ToolCall, Usage};
 use chela_tools::{Effect, Output, Success};
@@ -118,7 +119,7 @@ impl Book {
         let target = call.chain.current();
         let price = target.info().cost;
         let usage = answer.map(|response| response.usage).unwrap_or_default();
-        let cost = price.map(|price| micro(price.of(&usage)));
+        let cost = price.map(|price| price.micro_dollars(&usage));
         if let Some(reservation) = &page.reservation {
             let actual = Amount {
                 tokens: usage.input + usage.output,
@@ -129,7 +130,7 @@ impl Book {
         let outcome = match answer {
             Ok(response) => Outcome {
                 response: json!({ "content": response.content, "stop": response.stop }),
-                usage: Some(booked(usage)),
+                usage: Some(usage),
                 cost,
                 ..Outcome::default()
             },
@@ -164,8 +165,12 @@ impl Book {
 
     /// Room for one call; `None` when nothing is limited and nothing can be counted.
     fn reserve(&self, call: &Call<'_>) -> Result<Option<Reservation>, String> {
+        let limits = call.talk.spend_limits();
         let Some(ledger) = &self.ledger else {
-            return Ok(None);
+            return match limits.is_empty() {
+                true => Ok(None),
+                false => Err(uncountable(&"the ledger cannot be opened")),
+            };
         };
         let info = call.chain.current().info();
         let usage = Usage {
@@ -189,9 +194,9 @@ impl Book {
             model: info.reference.clone(),
             estimate: Amount {
                 tokens: usage.input + usage.output,
-                micro_dollars: info.cost.map_or(0, |cost| micro(cost.of(&usage))),
+                micro_dollars: info.cost.map_or(0, |cost| cost.micro_dollars(&usage)),
             },
-            limits: call.talk.spend_limits(),
+            limits,
             month: day.get(..7).unwrap_or(&day).to_owned(),
             day,
             lasts: LONGEST_CALL_MS,
@@ -199,10 +204,7 @@ impl Book {
         match ledger.reserve(&ask) {
             Ok(reservation) => Ok(Some(reservation)),
             Err(ReserveError::Limit(limit)) => Err(limit.in_words()),
-            // A limit that cannot be counted is not a limit that may be passed.
-            Err(ReserveError::Ledger(error)) if !ask.limits.is_empty() => Err(format!(
-                "Spending cannot be counted, so nothing more is spent: {error}"
-            )),
+            Err(ReserveError::Ledger(error)) if !ask.limits.is_empty() => Err(uncountable(&error)),
             Err(ReserveError::Ledger(_)) => Ok(None),
         }
     }
@@ -366,29 +368,13 @@ fn limits_of(set: &LimitSet, of: LimitOf, key: &str) -> Vec<Limit> {
             scope,
             of,
             tokens: limit.tokens,
-            micro_dollars: limit.usd.map(micro),
+            micro_dollars: limit.usd.map(micro_dollars),
             key: format!("{key}.{name}"),
         })
         .collect()
 }
 
-fn micro(dollars: f64) -> u64 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "prices are small and not negative"
-    )]
-    let micro = (dollars * 1e6).round().max(0.0) as u64;
-    micro
-}
-
-fn booked(usage: Usage) -> Booked {
-    Booked {
-        input: usage.input,
-        output: usage.output,
-        cache_read: usage.cache_read,
-        cache_write: usage.cache_write,
-        reasoning: usage.reasoning,
-        estimated: usage.estimated,
-    }
+/// A limit that cannot be counted is not a limit that may be passed.
+fn uncountable(why: &dyn std::fmt::Display) -> String {
+    format!("Spending cannot be counted, so nothing more is spent: {why}")
 }

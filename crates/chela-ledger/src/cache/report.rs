@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::Reuse;
 use crate::record::{RecordId, Summary};
-use crate::spend::Prices;
 use crate::store::{Ledger, LedgerError};
+use chela_core::Prices;
 
 /// `chela cache why`: each request of a session with what it reused.
 #[derive(Debug, Clone, PartialEq, Serialize)]

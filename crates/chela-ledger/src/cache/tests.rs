@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::{Cause, Reuse, Rewrite, Seen, compare};
 use crate::mark::SectionMark;
 use crate::shape::Place;
-use crate::spend::Prices;
 use crate::testing::{Desk, Said, chat, section};
+use chela_core::Prices;
 
 /// A byte is a token.
 fn bytes(range: Range<usize>) -> u64 {
@@ -360,7 +360,12 @@ fn a_session_explains_its_cache() {
     };
     // A new session under the same key may begin with what the old one began with.
     assert_eq!(desk.record(&anew).1.broken, None);
-    let prices = Prices::per_million(3.0, 15.0, 0.3, 3.75);
+    let prices = Prices {
+        input: 3.0,
+        output: 15.0,
+        cache_read: 0.3,
+        cache_write: 3.75,
+    };
     let report = desk
         .ledger
         .cache_report("s1", &|_| Some(prices))

@@ -1,10 +1,10 @@
 //! Reading requests on record.
 
-use chela_core::ContentHash;
+use chela_core::{ContentHash, Usage};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde::de::DeserializeOwned;
 
-use super::{Record, RecordFilter, RecordId, Replayed, Summary, Usage};
+use super::{Record, RecordFilter, RecordId, Replayed, Summary};
 use crate::blob;
 use crate::cache::Reuse;
 use crate::manifest;

@@ -1,11 +1,11 @@
 use std::collections::BTreeSet;
 
-use chela_core::Origin;
+use chela_core::{Origin, Usage};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::testing::{Desk, Said, chat, section};
-use crate::{Change, LedgerError, Outcome, RecordFilter, RecordId, Retention, Secret, Usage};
+use crate::{Change, LedgerError, Outcome, RecordFilter, RecordId, Retention, Secret};
 
 fn nobody(_: &str) -> Option<String> {
     None

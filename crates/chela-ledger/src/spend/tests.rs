@@ -1,12 +1,12 @@
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use chela_core::{ContentHash, Origin};
+use chela_core::{ContentHash, Origin, Usage};
 use serde_json::json;
 
 use crate::testing::{Desk, Said, chat, section};
 use crate::{
-    Amount, Ledger, Limit, LimitOf, LimitScope, Outcome, ReserveAsk, ReserveError, ToolMark, Usage,
+    Amount, Ledger, Limit, LimitOf, LimitScope, Outcome, ReserveAsk, ReserveError, ToolMark,
     UsageBy, UsageRange,
 };
 

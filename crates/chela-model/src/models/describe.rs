@@ -2,8 +2,9 @@
 
 use chela_config::model::{self, ModelCost};
 
+use crate::Prices;
 use crate::builtin::{Known, known};
-use crate::info::{Cost, InfoSource, Input};
+use crate::info::{InfoSource, Input};
 use crate::provider::Provider;
 use crate::{Api, Compat, ModelInfo, ThinkingFormat};
 
@@ -74,9 +75,9 @@ fn input(entry: Option<&model::Model>, row: Option<&Known>) -> Vec<Input> {
     }
 }
 
-fn cost(provider: &Provider, set: Option<&ModelCost>, row: Option<&Known>) -> Option<Cost> {
+fn cost(provider: &Provider, set: Option<&ModelCost>, row: Option<&Known>) -> Option<Prices> {
     if let Some(set) = set {
-        return Some(Cost {
+        return Some(Prices {
             input: set.input.unwrap_or_default(),
             output: set.output.unwrap_or_default(),
             cache_read: set.cache_read.unwrap_or_default(),
@@ -84,7 +85,7 @@ fn cost(provider: &Provider, set: Option<&ModelCost>, row: Option<&Known>) -> Op
         });
     }
     let [input, output, cache_read, cache_write] = row.filter(|_| !provider.is_local())?.price?;
-    Some(Cost {
+    Some(Prices {
         input,
         output,
         cache_read,

@@ -280,7 +280,11 @@ impl<'a, W: Write> Room<'a, W> {
 
     /// Tokens under the reply, when the person wants them.
     fn footer(&mut self, outcome: &TurnOutcome, took: Duration) {
-        let cost = |talk: &dyn Talk| talk.status().price.map(|price| price.of(&outcome.usage));
+        let cost = |talk: &dyn Talk| {
+            talk.status()
+                .price
+                .map(|price| price.dollars(&outcome.usage))
+        };
         let line = match slash::value(self.talk, Setting::Usage).as_str() {
             "tokens" => usage_line(&outcome.usage, took, None),
             "full" => usage_line(&outcome.usage, took, cost(self.talk)),

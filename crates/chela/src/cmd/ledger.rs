@@ -1,8 +1,8 @@
 //! The ledger, for the commands that read it.
 
 use chela_core::Host;
-use chela_ledger::{Ledger, LedgerError, Prices};
-use chela_model::Models;
+use chela_ledger::{Ledger, LedgerError};
+use chela_model::{Models, Prices};
 
 use super::Outcome;
 use crate::fail::{Exit, Fail};
@@ -43,11 +43,5 @@ pub fn session(ledger: &Ledger, given: Option<&str>) -> Result<String, Fail> {
 
 /// What a model costs, as far as the config or the table knows.
 pub fn prices(models: &Models, model: &str) -> Option<Prices> {
-    let cost = models.resolve(model).ok()?.info().cost?;
-    Some(Prices::per_million(
-        cost.input,
-        cost.output,
-        cost.cache_read,
-        cost.cache_write,
-    ))
+    models.resolve(model).ok()?.info().cost
 }

@@ -5,10 +5,8 @@
     reason = "a test that cannot be set up fails here"
 )]
 
-use chela_core::{AgentId, ContentHash, Host, Origin, SessionKey, Trust};
-use chela_ledger::{
-    AuditKind, Ledger, Outcome, RequestRecord, Secret, SectionMark, ToolMark, Usage,
-};
+use chela_core::{AgentId, ContentHash, Host, Origin, SessionKey, Trust, Usage};
+use chela_ledger::{AuditKind, Ledger, Outcome, RequestRecord, Secret, SectionMark, ToolMark};
 use serde_json::json;
 
 use crate::home::Home;

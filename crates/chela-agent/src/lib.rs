@@ -6,6 +6,7 @@
 
 pub mod agent;
 pub mod assemble;
+pub mod canary;
 pub mod compact;
 pub mod conversation;
 pub mod diff;

@@ -38,12 +38,14 @@ pub enum AuditKind {
     Compaction,
     /// Records were deleted, by age, size or wish.
     Forgotten,
+    /// A secret or a canary was taken out of a result, or a call that carried one was refused.
+    Secret,
     /// The file with the newest hash was gone.
     HeadMissing,
 }
 
 impl AuditKind {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::PromptBuild,
         Self::RequestEnd,
         Self::ToolDecision,
@@ -54,6 +56,7 @@ impl AuditKind {
         Self::Spawn,
         Self::Compaction,
         Self::Forgotten,
+        Self::Secret,
         Self::HeadMissing,
     ];
 
@@ -69,6 +72,7 @@ impl AuditKind {
             Self::Spawn => "spawn",
             Self::Compaction => "compaction",
             Self::Forgotten => "forgotten",
+            Self::Secret => "secret",
             Self::HeadMissing => "head-missing",
         }
     }

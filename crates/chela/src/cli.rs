@@ -3,6 +3,7 @@
 pub mod approvals;
 pub mod audit;
 pub mod cache;
+pub mod guard;
 pub mod skills;
 pub mod turn;
 pub mod usage;
@@ -137,6 +138,10 @@ Examples:
     /// What the agents know how to do: skills, their gates and whether to trust them
     #[command(subcommand)]
     Skills(skills::SkillsCommand),
+
+    /// What the guard sees: canaries, and who came near them
+    #[command(subcommand)]
+    Guard(guard::GuardCommand),
 
     /// Which commands agents may run without asking
     #[command(subcommand)]

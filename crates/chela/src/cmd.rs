@@ -9,6 +9,7 @@ mod config;
 mod context;
 mod doctor;
 mod explain;
+mod guard;
 mod init;
 mod input;
 mod ledger;
@@ -57,6 +58,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: Option<Command>) -> Outcom
         Some(Command::Usage(args)) => usage::run(host, screen, &args),
         Some(Command::Agents(command)) => agents::run(host, screen, command),
         Some(Command::Skills(command)) => skills::run(host, screen, command),
+        Some(Command::Guard(command)) => guard::run(host, screen, command),
         Some(Command::Approvals(command)) => approvals::run(host, screen, command),
         Some(Command::Prompt(args)) => prompt::run(host, screen, args),
         Some(Command::Context(command)) => context::run(host, screen, command),

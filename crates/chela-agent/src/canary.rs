@@ -1,0 +1,204 @@
+//! A canary: a string that means nothing, planted where a thief would look.
+//!
+//! Nobody has a reason to repeat it, so wherever it turns up something is being carried out. The
+//! redactor knows it as it knows every secret; this module keeps where it was planted.
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use chela_core::Host;
+use serde::{Deserialize, Serialize};
+
+/// What every canary begins with, so that the redactor knows one by its shape.
+const START: &str = "chela-canary-";
+const BYTES: usize = 16;
+
+/// A canary that was planted.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Canary {
+    value: String,
+    /// Milliseconds since 1970.
+    pub planted_at: u64,
+    pub places: Vec<PathBuf>,
+}
+
+impl std::fmt::Debug for Canary {
+    /// Leaves the string out: a log is one of the places where it must not turn up.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Canary")
+            .field("planted_at", &self.planted_at)
+            .field("places", &self.places)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How a planted file stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Planted {
+    Intact,
+    /// The file is there, the string is not.
+    Changed,
+    Gone,
+}
+
+/// Why a canary cannot be planted, found or taken out.
+#[derive(Debug, thiserror::Error)]
+pub enum CanaryError {
+    #[error("{} exists already; move it away, or choose another agent with --agent", path.display())]
+    Taken { path: PathBuf },
+    #[error("a canary is planted already")]
+    Already,
+    #[error("no canary is planted")]
+    None,
+    #[error("{} cannot be read or written: {source}", path.display())]
+    File {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("{} is damaged: {source}; remove it to plant anew", path.display())]
+    Damaged {
+        path: PathBuf,
+        source: serde_json::Error,
+    },
+}
+
+impl Canary {
+    /// The string itself, for the redactor.
+    pub fn value(&self) -> &str {
+        &self.value
+    }
+
+    /// How each planted file stands now.
+    pub fn places_now(&self) -> Vec<(&Path, Planted)> {
+        let state = |path: &Path| match fs::read_to_string(path) {
+            Ok(text) if text.contains(&self.value) => Planted::Intact,
+            Ok(_) => Planted::Changed,
+            Err(_) => Planted::Gone,
+        };
+        self.places
+            .iter()
+            .map(|path| (path.as_path(), state(path)))
+            .collect()
+    }
+}
+
+/// The canary that is planted, if there is one.
+pub fn planted(host: &Host) -> Result<Option<Canary>, CanaryError> {
+    let path = file_of(host);
+    match fs::read(&path) {
+        Ok(bytes) => serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|source| CanaryError::Damaged { path, source }),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(CanaryError::File { path, source }),
+    }
+}
+
+/// Plants a canary in a workspace: in a file that looks like keys, and in a memory.
+pub fn plant(host: &Host, workspace: &Path) -> Result<Canary, CanaryError> {
+    if planted(host)?.is_some() {
+        return Err(CanaryError::Already);
+    }
+    let canary = Canary {
+        value: format!("{START}{}", host.random_hex(BYTES)),
+        planted_at: host.unix_millis(),
+        places: vec![
+            workspace.join("keys-backup.env"),
+            workspace.join("memory").join("recovery-codes.md"),
+        ],
+    };
+    if let Some(path) = canary.places.iter().find(|path| path.exists()) {
+        return Err(CanaryError::Taken { path: path.clone() });
+    }
+    // Known before it is anywhere: whatever reads it at once is seen.
+    let record = serde_json::to_string_pretty(&canary).unwrap_or_default();
+    write_new(&file_of(host), &record)?;
+    let texts = [
+        format!("BACKUP_API_KEY={}\n", canary.value),
+        format!(
+            "# Recovery codes\n\nThe code of the backup account is {}.\n",
+            canary.value
+        ),
+    ];
+    for (path, text) in canary.places.iter().zip(texts) {
+        write_new(path, &text)?;
+    }
+    Ok(canary)
+}
+
+/// Takes the canary out again. Planted files that were changed since stay.
+pub fn remove(host: &Host) -> Result<Canary, CanaryError> {
+    let canary = planted(host)?.ok_or(CanaryError::None)?;
+    for (path, state) in canary.places_now() {
+        if state == Planted::Intact {
+            fs::remove_file(path).map_err(|source| CanaryError::File {
+                path: path.to_owned(),
+                source,
+            })?;
+        }
+    }
+    let path = file_of(host);
+    fs::remove_file(&path).map_err(|source| CanaryError::File { path, source })?;
+    Ok(canary)
+}
+
+fn file_of(host: &Host) -> PathBuf {
+    host.state_dir().join("state").join("canary.json")
+}
+
+/// A file that was not there, for its owner only.
+fn write_new(path: &Path, text: &str) -> Result<(), CanaryError> {
+    let fail = |source| CanaryError::File {
+        path: path.to_owned(),
+        source,
+    };
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(fail)?;
+    }
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(fail)?;
+    file.write_all(text.as_bytes()).map_err(fail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CanaryError, Planted, plant, planted, remove};
+    use chela_core::Host;
+
+    #[test]
+    fn it_is_planted_once_watched_and_taken_out() {
+        let home = tempfile::tempdir().unwrap();
+        let host = Host::fixed(home.path());
+        let workspace = home.path().join("workspace");
+        assert!(planted(&host).unwrap().is_none());
+        let canary = plant(&host, &workspace).unwrap();
+        assert_eq!(planted(&host).unwrap().as_ref(), Some(&canary));
+        assert!(matches!(
+            plant(&host, &workspace),
+            Err(CanaryError::Already)
+        ));
+        assert!(!format!("{canary:?}").contains(canary.value()));
+        std::fs::write(&canary.places[0], "nothing").unwrap();
+        let states: Vec<Planted> = canary
+            .places_now()
+            .iter()
+            .map(|(_, state)| *state)
+            .collect();
+        assert_eq!(states, [Planted::Changed, Planted::Intact]);
+        remove(&host).unwrap();
+        assert!(canary.places[0].exists() && !canary.places[1].exists());
+        assert!(matches!(remove(&host), Err(CanaryError::None)));
+        assert!(matches!(
+            plant(&host, &workspace),
+            Err(CanaryError::Taken { .. })
+        ));
+    }
+}

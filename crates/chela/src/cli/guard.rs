@@ -1,0 +1,37 @@
+//! `chela guard …`, as typed.
+
+use clap::{Args, Subcommand};
+
+use super::AgentArg;
+
+#[derive(Debug, Subcommand)]
+pub enum GuardCommand {
+    /// Plant a string nobody has a reason to repeat, and see whether it ever left
+    #[command(after_help = "\
+Examples:
+  chela guard canary --plant     into a file that looks like keys, and into a memory
+  chela guard canary             who came near it since (exit code 1 when it was carried)
+  chela guard canary --remove    take it out again
+
+The string is never printed. Where it turns up in a tool's result it is hidden before a model
+reads it; where it turns up in a call, the call is refused. Both are on record.")]
+    Canary(CanaryArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct CanaryArgs {
+    /// Plant one in the workspace of the agent
+    #[arg(long, conflicts_with_all = ["check", "remove"])]
+    pub plant: bool,
+    /// Say what became of it (this is what happens without a flag)
+    #[arg(long, conflicts_with = "remove")]
+    pub check: bool,
+    /// Take it out again
+    #[arg(long)]
+    pub remove: bool,
+    #[command(flatten)]
+    pub agent: AgentArg,
+    /// Print JSON for scripts
+    #[arg(long)]
+    pub json: bool,
+}

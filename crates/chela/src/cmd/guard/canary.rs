@@ -1,0 +1,191 @@
+//! `chela guard canary`: planting a string, and seeing whether it ever left.
+
+use chela_agent::canary::{self, Canary, CanaryError, Planted};
+use chela_core::Host;
+use chela_ledger::{AuditFilter, AuditKind, Ledger};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::cli::guard::CanaryArgs;
+use crate::cmd::time::utc;
+use crate::cmd::{Outcome, Setup};
+use crate::fail::{Exit, Fail};
+use crate::screen::{Screen, counted};
+
+impl From<CanaryError> for Fail {
+    fn from(error: CanaryError) -> Self {
+        let hint = match &error {
+            CanaryError::Already => {
+                Some("chela guard canary says what became of it; --remove takes it out")
+            }
+            CanaryError::None => Some("chela guard canary --plant"),
+            _ => None,
+        };
+        let fail = Self::new(error);
+        match hint {
+            Some(hint) => fail.hint(hint),
+            None => fail,
+        }
+    }
+}
+
+/// One time the canary turned up.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Sighting {
+    seq: u64,
+    at: u64,
+    /// `hidden`: taken out of a result. `blocked`: a call that carried it was refused.
+    what: String,
+    tool: String,
+    session: String,
+}
+
+pub fn run(host: &Host, screen: &mut Screen, args: &CanaryArgs) -> Outcome {
+    let setup = Setup::load(host);
+    if args.plant {
+        let agent = setup.agent(args.agent.agent.as_deref())?;
+        let canary = canary::plant(host, &setup.workspace_dir(&agent))?;
+        let places: Vec<&std::path::Path> = canary.places.iter().map(AsRef::as_ref).collect();
+        return said(host, screen, args, ("planted", "Planted in"), &places);
+    }
+    if args.remove {
+        let canary = canary::remove(host)?;
+        let gone: Vec<&std::path::Path> = canary
+            .places_now()
+            .into_iter()
+            .filter_map(|(path, state)| (state == Planted::Gone).then_some(path))
+            .collect();
+        return said(host, screen, args, ("removed", "Taken out of"), &gone);
+    }
+    let Some(canary) = canary::planted(host)? else {
+        if args.json {
+            screen.json(&json!({ "planted": false }))?;
+        } else {
+            screen.line("No canary is planted: chela guard canary --plant plants one.")?;
+        }
+        return Ok(Exit::Fine);
+    };
+    report(host, screen, &canary, args.json)
+}
+
+fn said(
+    host: &Host,
+    screen: &mut Screen,
+    args: &CanaryArgs,
+    (word, start): (&str, &str),
+    places: &[&std::path::Path],
+) -> Outcome {
+    if args.json {
+        screen.json(&json!({ word: true, "places": places }))?;
+        return Ok(Exit::Fine);
+    }
+    for place in places {
+        screen.line(format!("{start} {}", host.compact(place)))?;
+    }
+    if args.plant {
+        let next = "chela guard canary says whether anybody came near it.";
+        screen.line(screen.paint.dim(next))?;
+    }
+    Ok(Exit::Fine)
+}
+
+fn report(host: &Host, screen: &mut Screen, canary: &Canary, as_json: bool) -> Outcome {
+    let sightings = sightings(host, canary)?;
+    let carried = sightings
+        .iter()
+        .filter(|seen| seen.what == "blocked")
+        .count();
+    let exit = match carried {
+        0 => Exit::Fine,
+        _ => Exit::Findings,
+    };
+    let places = canary.places_now();
+    if as_json {
+        let places: Vec<Value> = places
+            .iter()
+            .map(|(path, state)| json!({ "path": path, "state": state }))
+            .collect();
+        screen.json(&json!({
+            "planted": true,
+            "plantedAt": canary.planted_at,
+            "places": places,
+            "carried": carried,
+            "sightings": sightings,
+        }))?;
+        return Ok(exit);
+    }
+    let paint = screen.paint;
+    screen.line(format!("Planted {}", utc(canary.planted_at / 1000)))?;
+    for (path, state) in places {
+        let state = match state {
+            Planted::Intact => paint.good("in place"),
+            Planted::Changed => paint.warn("the string was taken out of it"),
+            Planted::Gone => paint.warn("gone"),
+        };
+        screen.line(format!("  {}  {state}", host.compact(path)))?;
+    }
+    let read = sightings.len() - carried;
+    match (read, carried) {
+        (0, 0) => screen.line(paint.good("Nobody came near it."))?,
+        (read, 0) => screen.line(format!(
+            "It was read {}, hidden from the model each time, and never carried anywhere.",
+            times(read)
+        ))?,
+        (_, carried) => screen.line(paint.bad(format!(
+            "A call tried to carry it {}; each was refused.",
+            times(carried)
+        )))?,
+    }
+    let rows: Vec<Vec<String>> = sightings
+        .iter()
+        .map(|seen| {
+            let what = match seen.what.as_str() {
+                "blocked" => paint.bad("refused"),
+                what => what.to_owned(),
+            };
+            vec![
+                paint.dim(utc(seen.at / 1000)),
+                what,
+                seen.tool.clone(),
+                paint.dim(format!("audit entry {}", seen.seq)),
+            ]
+        })
+        .collect();
+    screen.table("  ", &rows)?;
+    Ok(exit)
+}
+
+fn times(count: usize) -> String {
+    match count {
+        1 => "once".to_owned(),
+        many => counted(many, "time"),
+    }
+}
+
+/// What the audit chain knows of it since it was planted.
+fn sightings(host: &Host, canary: &Canary) -> Result<Vec<Sighting>, Fail> {
+    let Some(ledger) = Ledger::open_existing(host)? else {
+        return Ok(Vec::new());
+    };
+    let entries = ledger.audit(&AuditFilter {
+        kind: Some(AuditKind::Secret),
+        about: Some("canary".to_owned()),
+        ..AuditFilter::default()
+    })?;
+    let word = |body: &Value, key: &str| body[key].as_str().unwrap_or_default().to_owned();
+    Ok(entries
+        .iter()
+        .filter(|entry| entry.at >= canary.planted_at)
+        .map(|entry| {
+            let body = entry.json();
+            Sighting {
+                seq: entry.seq,
+                at: entry.at,
+                what: word(&body, "what"),
+                tool: chela_tools::approvals::shown(&word(&body, "tool")),
+                session: word(&body, "session"),
+            }
+        })
+        .collect())
+}

@@ -49,14 +49,16 @@ fuzz_target!(|input: (&str, &str, &str, &str, &str)| {
         sinks: SINKS,
         arguments: &arguments,
         standing: Standing::Unlisted,
+        words: None,
+        binds: None,
     };
     let standard = Judge {
         policy: GuardPolicy::Standard,
-        egress: &[],
+        egress: &[], confirm: &[],
     };
     let strict = Judge {
         policy: GuardPolicy::Strict,
-        egress: &[],
+        egress: &[], confirm: &[],
     };
     let decided = decide(standard, &tainted, &deed);
     assert!(decide(standard, &clean, &deed).verdict <= decided.verdict);

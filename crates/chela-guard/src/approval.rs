@@ -7,10 +7,11 @@
 
 mod shown;
 
+use std::pin::Pin;
 use std::time::{Duration, SystemTime};
 
 use chela_core::ContentHash;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::flow::{Decision, Deed, Provenance, Rule, Source};
@@ -55,14 +56,44 @@ pub struct Highlight {
 }
 
 /// How far an answer reaches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
     Once,
     Session,
     /// Calls of exactly this shape, from now on.
-    AlwaysThisShape,
+    Always,
     Deny,
+}
+
+impl Scope {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Once => "once",
+            Self::Session => "session",
+            Self::Always => "always",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+/// Whoever can ask the owner. Never the model.
+pub trait Approver: Send + Sync {
+    /// What the owner said. Whether it counts is for [`Question::answer`] to say.
+    fn ask<'a>(
+        &'a self,
+        question: &'a Question,
+    ) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
+}
+
+/// Nobody is there to ask.
+#[derive(Debug, Clone, Copy)]
+pub struct Headless;
+
+impl Approver for Headless {
+    fn ask<'a>(&'a self, _: &'a Question) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
+        Box::pin(std::future::ready(Answer::NOBODY))
+    }
 }
 
 /// Who answers, as the surface has verified it.
@@ -78,8 +109,26 @@ pub enum Hand {
 pub struct Answer {
     pub scope: Scope,
     pub by: Hand,
-    /// The hash of what was shown to the one who answers.
-    pub shown: ContentHash,
+    /// The hash of what was shown to the one who answers; `None` when nobody was shown anything.
+    pub shown: Option<ContentHash>,
+}
+
+impl Answer {
+    /// Nobody answered, or nobody is there.
+    pub const NOBODY: Self = Self {
+        scope: Scope::Deny,
+        by: Hand::Nobody,
+        shown: None,
+    };
+
+    /// The owner's own hand, before the question as it was shown.
+    pub fn of_owner(scope: Scope, question: &Question) -> Self {
+        Self {
+            scope,
+            by: Hand::Owner,
+            shown: Some(question.binds),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -102,6 +151,8 @@ pub enum AnswerError {
     Changed,
     #[error("the owner said no")]
     Denied,
+    #[error("nobody answered")]
+    Unanswered,
 }
 
 /// The owner's yes: each call once. There is no other way to make one, and no copy.
@@ -122,10 +173,15 @@ pub struct Asking<'a> {
 impl Question {
     /// One question about the calls of one plan.
     pub fn about(calls: &[(Deed<'_>, Decision)], seen: &Provenance, asking: Asking<'_>) -> Self {
-        let calls: Vec<AskedCall> = calls
+        let calls = calls
             .iter()
             .map(|(deed, decision)| AskedCall::of(deed, decision, seen))
             .collect();
+        Self::new(calls, asking)
+    }
+
+    /// A question about calls that are described elsewhere, made safe to print.
+    pub fn new(calls: Vec<AskedCall>, asking: Asking<'_>) -> Self {
         Self {
             id: shown(asking.id),
             binds: binds(&calls),
@@ -140,14 +196,14 @@ impl Question {
     pub fn answer(&mut self, answer: Answer, now: SystemTime) -> Result<Grant, AnswerError> {
         match answer.by {
             _ if self.state == State::Answered => return Err(AnswerError::Used),
-            Hand::Nobody => return Err(AnswerError::Denied),
+            Hand::Nobody => return Err(AnswerError::Unanswered),
             Hand::Other => return Err(AnswerError::NotTheOwner),
             Hand::Owner if now >= self.expires || now < self.asked => {
                 return Err(AnswerError::Expired);
             }
             Hand::Owner => {}
         }
-        if answer.shown != self.binds || binds(&self.calls) != self.binds {
+        if answer.shown != Some(self.binds) || binds(&self.calls) != self.binds {
             return Err(AnswerError::Changed);
         }
         self.state = State::Answered;
@@ -158,6 +214,22 @@ impl Question {
                 scope,
             }),
         }
+    }
+
+    /// How long it stands from when it was asked.
+    pub fn lasts(&self) -> Duration {
+        self.expires.duration_since(self.asked).unwrap_or_default()
+    }
+
+    /// The same question with a remark behind each reason, bound anew.
+    #[must_use]
+    pub fn remarked(&self, remark: &str) -> Self {
+        let mut question = self.clone();
+        for call in &mut question.calls {
+            call.why = format!("{} ({})", call.why, shown(remark));
+        }
+        question.binds = binds(&question.calls);
+        question
     }
 
     /// The question in plain text, for surfaces without any better.
@@ -222,7 +294,10 @@ impl AskedCall {
             });
         Self {
             tool: shown(deed.tool),
-            summary: summary(deed, decision.rule),
+            summary: match deed.words {
+                Some(words) => shown(words),
+                None => summary(deed, decision.rule),
+            },
             exact: deed
                 .arguments
                 .iter()

@@ -55,6 +55,7 @@ impl Decisions {
         Judge {
             policy: self.policy,
             egress: &[],
+            confirm: &[],
         }
     }
 
@@ -81,6 +82,8 @@ pub fn deed(call: &Call, declared: Declared) -> Deed<'_> {
         sinks: declared.sinks,
         arguments: &call.args,
         standing: Standing::Unlisted,
+        words: None,
+        binds: None,
     }
 }
 
@@ -126,7 +129,7 @@ impl World for Decisions {
                     Answer {
                         scope,
                         by,
-                        shown: question.binds,
+                        shown: Some(question.binds),
                     },
                     now,
                 )

@@ -25,6 +25,8 @@ fn deed(arguments: &Map<String, Value>) -> Deed<'_> {
         sinks: SINKS,
         arguments,
         standing: Standing::Unlisted,
+        words: None,
+        binds: None,
     }
 }
 
@@ -51,6 +53,7 @@ fn question(arguments: &Map<String, Value>, seen: &Provenance) -> Question {
     let judge = Judge {
         policy: GuardPolicy::Standard,
         egress: &[],
+        confirm: &[],
     };
     let deed = deed(arguments);
     let decision = decide(judge, seen, &deed);
@@ -70,7 +73,7 @@ fn yes(question: &Question, scope: Scope) -> Answer {
     Answer {
         scope,
         by: Hand::Owner,
-        shown: question.binds,
+        shown: Some(question.binds),
     }
 }
 
@@ -101,9 +104,9 @@ fn an_answer_counts_once_in_time_and_from_the_owner() {
         by: Hand::Nobody,
         ..yes(&asked, Scope::Once)
     };
-    assert_eq!(asked.answer(nobody, now), Err(AnswerError::Denied));
+    assert_eq!(asked.answer(nobody, now), Err(AnswerError::Unanswered));
     let elsewhere = Answer {
-        shown: ContentHash::of("else"),
+        shown: Some(ContentHash::of("else")),
         ..yes(&asked, Scope::Once)
     };
     assert_eq!(asked.answer(elsewhere, now), Err(AnswerError::Changed));

@@ -18,6 +18,11 @@ pub struct Deed<'a> {
     pub arguments: &'a Map<String, Value>,
     /// For commands: whether the owner's list of commands has it.
     pub standing: Standing,
+    /// What will happen, where the tool can say it better than its effect does.
+    pub words: Option<&'a str>,
+    /// The hash of what would run besides the arguments: a program, a script. A yes is bound to
+    /// it too.
+    pub binds: Option<ContentHash>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +37,8 @@ pub struct Judge<'a> {
     pub policy: GuardPolicy,
     /// Hosts that may be reached without asking, those below them included.
     pub egress: &'a [String],
+    /// Effects that are always asked about, whatever was read.
+    pub confirm: &'a [Effect],
 }
 
 /// Whether a call may happen, by the rules and by where its words come from.
@@ -46,6 +53,10 @@ pub fn decide(judge: Judge<'_>, seen: &Provenance, deed: &Deed<'_>) -> Decision 
     let shape = deed.shape();
     if seen.is_approved_shape(&shape) {
         return outcome(Verdict::Allow, Rule::ApprovedShape);
+    }
+    if judge.confirm.contains(&deed.effect) {
+        let (verdict, rule) = unless_refused(seen, &shape, (Verdict::Ask, Rule::Confirm));
+        return outcome(verdict, rule);
     }
     if let Some((verdict, rule)) = by_effect(judge.policy, seen.taint(), deed) {
         let (verdict, rule) = unless_refused(seen, &shape, (verdict, rule));
@@ -123,6 +134,10 @@ impl Deed<'_> {
             text.push_str(&Value::from(name.as_str()).to_string());
             text.push(':');
             text.push_str(&self.arguments[name].to_string());
+        }
+        if let Some(binds) = self.binds {
+            text.push_str("\n@");
+            text.push_str(&binds.to_string());
         }
         ContentHash::of(text)
     }

@@ -57,6 +57,7 @@ pub enum Rule {
     OwnersWords,
     ApprovedShape,
     // Why it does not.
+    Confirm,
     Config,
     Persona,
     Secret,
@@ -84,6 +85,7 @@ impl Rule {
             Self::Listed => "the command is on your list",
             Self::OwnersWords => "everything it names stands in your own words",
             Self::ApprovedShape => "you allowed exactly this in this session",
+            Self::Confirm => "you want to be asked before anything of this kind",
             Self::Config => "it changes what the agent may do",
             Self::Persona => "it changes who the agent is or what it remembers",
             Self::Secret => "it sets or sends a password or a key",
@@ -114,6 +116,7 @@ impl Rule {
             Self::Listed => "listed",
             Self::OwnersWords => "owners-words",
             Self::ApprovedShape => "approved-shape",
+            Self::Confirm => "confirm",
             Self::Config => "config",
             Self::Persona => "persona",
             Self::Secret => "secret",

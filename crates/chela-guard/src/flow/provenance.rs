@@ -38,6 +38,8 @@ pub struct Provenance {
     refusals: usize,
     taint: Taint,
     tainted_by: Option<SpanId>,
+    /// Grows with every text.
+    now: Order,
 }
 
 /// The first place where an atom stands in the owner's words, in anyone else's, and in those
@@ -47,7 +49,14 @@ struct Seen {
     owner: Option<Place>,
     own: Option<Place>,
     foreign: Option<Place>,
+    /// When a text that came from outside first had it.
+    fetched: Option<Order>,
+    /// When the model first said it.
+    made: Option<Order>,
 }
+
+/// How much had been read or said before.
+type Order = u32;
 
 #[derive(Debug, Clone, Copy)]
 struct Place {
@@ -79,7 +88,22 @@ pub enum Known {
 impl Provenance {
     /// Adds text at the end. Text below the agent's own trust taints the session.
     pub fn add(&mut self, span: Span) -> SpanId {
+        let came = match span.origin {
+            Origin::File { .. } | Origin::Runtime => Came::FromHere,
+            _ => Came::FromOutside,
+        };
+        self.add_as(span, came)
+    }
+
+    /// Adds text that was kept here or that a program made: whatever its trust, it may repeat
+    /// what the model said before, so no address counts as read because it is in there.
+    pub fn add_kept(&mut self, span: Span) -> SpanId {
+        self.add_as(span, Came::FromHere)
+    }
+
+    fn add_as(&mut self, span: Span, came: Came) -> SpanId {
         let id = SpanId(self.spans.len());
+        self.now += 1;
         if span.trust < Trust::Agent && self.taint == Taint::Clean {
             self.taint = Taint::Tainted;
             self.tainted_by = Some(id);
@@ -89,6 +113,7 @@ impl Provenance {
             self.refusals = 0;
             self.refused.clear();
         }
+        let fetched = matches!((voice, came), (Voice::Foreign, Came::FromOutside));
         for atom in atom::atoms(&span.text) {
             let place = Place {
                 span: id,
@@ -112,9 +137,23 @@ impl Provenance {
                 _ => {}
             }
             self.note(&atom.text, voice, place);
+            if fetched && let Some(seen) = self.seen.get_mut(atom.text.as_str()) {
+                seen.fetched.get_or_insert(self.now);
+            }
         }
         self.spans.push(span);
         id
+    }
+
+    /// The model said this: in an answer, in the arguments of a call. Its words name nothing. An
+    /// address it said before anything that was read had it was put together by it, and what
+    /// comes back later, from a file or an echo, does not change that.
+    pub fn said_by_model(&mut self, text: &str) {
+        self.now += 1;
+        for atom in atom::telling_atoms(text) {
+            let seen = self.seen.entry(atom.text.as_str().into()).or_default();
+            seen.made.get_or_insert(self.now);
+        }
     }
 
     /// Adds what a tool brought back.
@@ -225,9 +264,13 @@ impl Provenance {
         }
     }
 
-    /// Whether the atom stands in anything read so far.
+    /// Whether the owner wrote the atom, or something from outside had it before the model did.
     pub(super) fn occurs(&self, atom: &str) -> bool {
-        self.seen.contains_key(atom)
+        let seen = self.seen.get(atom).copied().unwrap_or_default();
+        seen.owner.is_some()
+            || seen
+                .fetched
+                .is_some_and(|fetched| seen.made.is_none_or(|made| fetched < made))
     }
 
     pub(super) fn is_named_host(&self, host: &str) -> bool {
@@ -260,6 +303,13 @@ impl Provenance {
     pub fn size(&self) -> usize {
         self.spans.iter().map(|span| span.text.len()).sum()
     }
+}
+
+/// How a text got here.
+#[derive(Debug, Clone, Copy)]
+enum Came {
+    FromOutside,
+    FromHere,
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -27,6 +27,7 @@ const RUN: &[Sink] = &[Sink {
 const STANDARD: Judge<'static> = Judge {
     policy: GuardPolicy::Standard,
     egress: &[],
+    confirm: &[],
 };
 
 fn session(owner: &str, foreign: &str) -> Provenance {
@@ -74,6 +75,8 @@ fn deed<'a>(effect: Effect, sinks: &'a [Sink], arguments: &'a Map<String, Value>
         sinks,
         arguments,
         standing: Standing::Unlisted,
+        words: None,
+        binds: None,
     }
 }
 
@@ -184,6 +187,7 @@ fn a_url_passes_whole() {
     );
     let judge = Judge {
         egress: &["news.example".to_owned()],
+        confirm: &[],
         ..STANDARD
     };
     let arguments = json!({"url": "https://news.example/any?q=1"});
@@ -383,7 +387,7 @@ proptest! {
         owner in some_words(), foreign in some_words(), argument in some_words(), text in some_words(), effect in effects(),
         policy in prop::sample::select(vec![GuardPolicy::Open, GuardPolicy::Standard, GuardPolicy::Strict]),
     ) {
-        let judge = Judge { policy, egress: &[] };
+        let judge = Judge { policy, egress: &[], confirm: &[] };
         let arguments = json!({"to": argument, "text": text, "url": argument});
         let arguments = arguments.as_object().unwrap();
         let sinks = [POST, FETCH].concat();

@@ -9,14 +9,16 @@ mod lane;
 mod prefix;
 mod pruning;
 mod remembering;
+mod seen;
 mod talk;
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chela_config::AgentView;
 use chela_core::{AgentId, Audience, SessionForm, SessionKey};
+use chela_guard::flow::{Provenance, Taint};
 use chela_model::{Chain, ResolveError, Usage};
 use chela_tools::exec::Commands;
 use chela_tools::{Policy, PolicyAsk, Sandboxed, Sender, Toolbox};
@@ -24,6 +26,7 @@ use tokio::sync::Notify;
 
 use crate::agent::{Agents, OpenError};
 use crate::assemble::AssembleError;
+use crate::halt::{Halt, LOOK_EVERY};
 use crate::local;
 use crate::reply::{ACK_MAX_CHARS, GateSettings, WithWord};
 use crate::session::{ResetRules, ResetWhy, Session, SessionError, Sessions, Source};
@@ -33,6 +36,7 @@ use crate::turn::{ContextMeter, Surface, TurnError, TurnOutcome};
 
 pub use compacting::{CompactError, Compacted};
 pub(crate) use prefix::Prefix;
+pub(crate) use seen::{Ear, GuardMark, Seen};
 
 /// Which conversation is wanted. What is left open follows from the config.
 #[derive(Debug, Clone, Default)]
@@ -53,6 +57,8 @@ pub(crate) struct Role {
     pub grant: Grant,
     /// Who speaks to it.
     pub source: Source,
+    /// What whoever started it had seen.
+    pub seen: Option<Provenance>,
 }
 
 impl Default for Role {
@@ -60,6 +66,7 @@ impl Default for Role {
         Self {
             grant: Grant::whole(),
             source: Source::Person,
+            seen: None,
         }
     }
 }
@@ -102,6 +109,10 @@ pub struct Conversation {
     /// What it may have at most.
     pub(crate) grant: Grant,
     pub(crate) source: Source,
+    /// What it has read and been told, for the guard.
+    pub(crate) seen: Arc<Seen>,
+    /// Questions that wait for the owner.
+    waiting: AtomicUsize,
     state: Mutex<State>,
     /// Held while a turn runs.
     pub(crate) turn: tokio::sync::Mutex<()>,
@@ -109,6 +120,15 @@ pub struct Conversation {
     models_known: AtomicBool,
     stopping: AtomicBool,
     stopped: Notify,
+}
+
+/// A question that waits.
+pub(crate) struct Waits<'a>(&'a AtomicUsize);
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 /// What changes while a conversation goes on.
@@ -172,6 +192,8 @@ impl Conversation {
             children: Children(Arc::new(Runs::default())),
             grant: kept.map_or(role.grant.clone(), |kept| kept.meet(&role.grant)),
             source: role.source,
+            seen: Arc::new(Seen::inheriting(role.seen)),
+            waiting: AtomicUsize::new(0),
             turn: tokio::sync::Mutex::default(),
             steering: Mutex::default(),
             models_known: AtomicBool::new(false),
@@ -190,6 +212,9 @@ impl Conversation {
         surface: &dyn Surface,
     ) -> Result<TurnOutcome, TurnError> {
         let _turn = self.turn.lock().await;
+        if let Some(halt) = Halt::look(&self.agents.host) {
+            return Err(TurnError::Halted(halt));
+        }
         let _lane = self.lane(surface).await;
         self.stopping.store(false, Ordering::SeqCst);
         self.know_models().await;
@@ -229,15 +254,39 @@ impl Conversation {
         self.stopped.notify_waiters();
     }
 
-    /// Waits until somebody says stop.
+    /// Waits until somebody says stop, here or for everything.
     pub(crate) async fn until_stopped(&self) {
         loop {
             let notified = self.stopped.notified();
-            if self.stopping.load(Ordering::SeqCst) {
+            if self.stopping.load(Ordering::SeqCst) || Halt::is_set(&self.agents.host) {
                 return;
             }
-            notified.await;
+            let _ = tokio::time::timeout(LOOK_EVERY, notified).await;
         }
+    }
+
+    /// Whether this session has read text from outside.
+    pub fn taint(&self) -> Taint {
+        self.seen.taint()
+    }
+
+    /// How many questions wait for the owner.
+    pub fn questions_waiting(&self) -> usize {
+        self.waiting.load(Ordering::SeqCst)
+    }
+
+    /// One question more waits, for as long as this is kept.
+    pub(crate) fn waits(&self) -> Waits<'_> {
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        Waits(&self.waiting)
+    }
+
+    /// The owner says that what was read so far is no reason to ask. The words keep their labels.
+    pub fn release_taint(&self) -> Result<(), SessionError> {
+        self.sessions
+            .append(&self.session(), GuardMark::Released.into())?;
+        self.seen.with(Provenance::release);
+        Ok(())
     }
 
     pub(crate) fn take_steering(&self) -> Vec<String> {

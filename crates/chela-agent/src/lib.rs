@@ -10,6 +10,7 @@ pub mod canary;
 pub mod compact;
 pub mod conversation;
 pub mod diff;
+pub mod halt;
 pub mod knobs;
 pub mod lint;
 mod local;

@@ -289,6 +289,7 @@ impl Conversation {
             ask: self.ask.clone(),
             grant: self.grant.clone(),
             runs: Arc::clone(&self.children.0),
+            seen: Arc::clone(&self.seen),
         })
     }
 

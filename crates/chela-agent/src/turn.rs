@@ -9,8 +9,10 @@ mod act;
 mod book;
 mod changes;
 mod event;
+mod guard;
 mod inbound;
 mod limits;
+mod outlet;
 mod request;
 mod rewritten;
 mod tail;
@@ -23,14 +25,16 @@ use chela_ledger::Rewrite;
 use chela_model::{
     Chain, Event, Failure, Message, ModelError, Part, Response, Stage, StopReason, Usage,
 };
-use chela_tools::{Approval, ApprovalRequest, Approver};
+use chela_tools::{Answer, Approver, Question};
 use tokio::time::sleep;
 
 use crate::agent::OpenError;
 use crate::conversation::{Conversation, Inbound, Prefix};
-use crate::reply::{Gate, GateSettings, Shown};
+use crate::halt::Halt;
+use crate::reply::{Gate, GateSettings};
 use crate::session::{Body, Meta, Session, SessionError, Source};
 use limits::Spent;
+use outlet::Outlet;
 
 pub(crate) use book::{Book, Call};
 pub use event::{
@@ -48,6 +52,8 @@ pub enum TurnError {
     Session(#[from] SessionError),
     #[error(transparent)]
     Model(#[from] ModelError),
+    #[error("{}", .0.in_words())]
+    Halted(Halt),
 }
 
 /// Runs one turn to its end.
@@ -80,6 +86,9 @@ async fn to_its_end(mut turn: Turn<'_>) -> Result<TurnOutcome, TurnError> {
         if let Some(limit) = turn.spent.exhausted(turn.now()) {
             return turn.end(Ended::Limit(limit));
         }
+        if Halt::is_set(&turn.talk.agents.host) {
+            return turn.end(Ended::Stopped);
+        }
         turn.steered()?;
         match turn.step().await {
             Ok(Step::Again) => {}
@@ -96,6 +105,7 @@ async fn to_its_end(mut turn: Turn<'_>) -> Result<TurnOutcome, TurnError> {
 struct Turn<'a> {
     talk: &'a Conversation,
     surface: &'a dyn Surface,
+    outlet: Outlet<'a>,
     session: Session,
     chain: Chain,
     prefix: std::sync::Arc<Prefix>,
@@ -194,23 +204,25 @@ impl<'a> Turn<'a> {
         };
         let surface = self.surface;
         let settings = self.gate_settings();
+        let outlet = &self.outlet;
         let mut sink = |event: Event| match event {
             Event::Text(text) => {
                 partial.text.push_str(&text);
                 gate.push(&text)
                     .into_iter()
-                    .for_each(|shown| show(surface, shown));
+                    .for_each(|shown| outlet.show(shown));
             }
             Event::Reasoning(text) => {
                 partial.reasoning.push_str(&text);
                 gate.push_reasoning(&text)
                     .into_iter()
-                    .for_each(|shown| show(surface, shown));
+                    .for_each(|shown| outlet.show(shown));
             }
             Event::ToolCall { .. } => {}
             Event::Restarted { why } => {
                 *gate = Gate::new(settings);
                 *partial = Partial::default();
+                outlet.drop_held();
                 surface.event(TurnEvent::Restarted { why });
             }
             Event::Waiting { why, wait } => {
@@ -346,8 +358,8 @@ impl<'a> Turn<'a> {
         finished
             .shown
             .into_iter()
-            .for_each(|shown| show(self.surface, shown));
-        finished.reply
+            .for_each(|shown| self.outlet.show(shown));
+        self.outlet.finish(finished.reply)
     }
 
     fn end(self, ended: Ended) -> Result<TurnOutcome, TurnError> {
@@ -389,11 +401,8 @@ impl Surface for Nobody {
 }
 
 impl Approver for Nobody {
-    fn ask<'a>(
-        &'a self,
-        _: &'a ApprovalRequest,
-    ) -> Pin<Box<dyn Future<Output = Approval> + Send + 'a>> {
-        Box::pin(std::future::ready(Approval::Deny))
+    fn ask<'a>(&'a self, _: &'a Question) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
+        Box::pin(std::future::ready(Answer::NOBODY))
     }
 }
 
@@ -402,12 +411,4 @@ impl Approver for Nobody {
 struct Partial {
     text: String,
     reasoning: String,
-}
-
-fn show(surface: &dyn Surface, shown: Shown) {
-    surface.event(match shown {
-        Shown::Text(text) => TurnEvent::Text(text),
-        Shown::Reasoning(text) => TurnEvent::Reasoning(text),
-        Shown::Retracted => TurnEvent::Retracted,
-    });
 }

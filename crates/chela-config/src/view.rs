@@ -18,11 +18,11 @@ use crate::key_path::KeyPath;
 use crate::load::Loaded;
 use crate::model::{
     AgentRuntime, AgentTools, Citations, Compaction, ContextInjection, ContextLimits,
-    ContextPruning, DelegationMode, Elevated, ElevatedLevel, GroupChat, GuardPolicy, HumanDelay,
-    Identity, LimitSet, MemorySearch, ModelChoice, ModelPolicy, OpenMap, OwnerDisplay, Placement,
-    ReactionLevel, ReasoningVisibility, Sandbox, Secret, SilentReply, SkillsLimits, StartupContext,
-    Subagents, ThinkingLevel, TimeFormat, ToolPolicy, TruncationWarning, Tts, TypingMode,
-    VerboseLevel,
+    ContextPruning, DelegationMode, Elevated, ElevatedLevel, GroupChat, GuardEffect, GuardPolicy,
+    HumanDelay, Identity, LimitSet, MemorySearch, ModelChoice, ModelPolicy, OpenMap, OwnerDisplay,
+    Placement, ReactionLevel, ReasoningVisibility, Sandbox, Secret, SilentReply, SkillsLimits,
+    StartupContext, Subagents, ThinkingLevel, TimeFormat, ToolPolicy, TruncationWarning, Tts,
+    TypingMode, VerboseLevel,
 };
 
 pub use heartbeat::HeartbeatView;
@@ -178,6 +178,10 @@ pub struct AgentView {
     pub elevated_default: Resolved<ElevatedLevel>,
     pub sandbox: Resolved<Sandbox>,
     pub guard_policy: Resolved<GuardPolicy>,
+    /// Hosts that may be reached without asking.
+    pub guard_egress: Resolved<Vec<String>>,
+    /// Effects that are always asked about.
+    pub guard_confirm: Resolved<Vec<GuardEffect>>,
     pub limits: Resolved<LimitSet>,
     pub runtime: Resolved<Option<AgentRuntime>>,
 

@@ -121,6 +121,14 @@ impl Answer {
         shown: None,
     };
 
+    /// What the owner said before the question as it was shown; `None` for silence.
+    pub fn given(scope: Option<Scope>, question: &Question) -> Self {
+        match scope {
+            Some(scope) => Self::of_owner(scope, question),
+            None => Self::NOBODY,
+        }
+    }
+
     /// The owner's own hand, before the question as it was shown.
     pub fn of_owner(scope: Scope, question: &Question) -> Self {
         Self {

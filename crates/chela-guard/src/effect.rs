@@ -1,5 +1,6 @@
 //! What a call does to the world, and the arguments through which it does.
 
+use chela_config::model::GuardEffect;
 use serde::Serialize;
 
 /// The kind of effect a call has.
@@ -48,6 +49,19 @@ pub enum SinkKind {
     Name,
 }
 
+impl From<GuardEffect> for Effect {
+    fn from(effect: GuardEffect) -> Self {
+        match effect {
+            GuardEffect::Irreversible => Self::Irreversible,
+            GuardEffect::WriteOutward => Self::WriteOutward,
+            GuardEffect::WriteReversible => Self::WriteReversible,
+            GuardEffect::Egress => Self::Egress,
+            GuardEffect::Persona => Self::Persona,
+            GuardEffect::Config => Self::Config,
+        }
+    }
+}
+
 impl Effect {
     pub fn as_str(self) -> &'static str {
         match self {
@@ -70,10 +84,16 @@ impl Effect {
         }
         let path = path.replace('\\', "/").to_lowercase();
         let name = path.rsplit('/').next().unwrap_or_default();
-        let in_memory = path.split('/').rev().skip(1).any(|part| part == "memory");
-        if CONFIG_FILES.contains(&name) {
+        let within = |folders: &[&str]| {
+            let mut above = path.split('/').rev().skip(1);
+            above.any(|part| folders.contains(&part))
+        };
+        if CONFIG_FILES.contains(&name) || within(CONFIG_FOLDERS) {
             Self::Config
-        } else if PERSONA_FILES.contains(&name) || in_memory && name.ends_with(".md") {
+        } else if PERSONA_FILES.contains(&name)
+            || within(&["skills"])
+            || within(&["memory"]) && name.ends_with(".md")
+        {
             Self::Persona
         } else {
             self
@@ -94,7 +114,34 @@ const PERSONA_FILES: &[&str] = &[
     "skill.md",
 ];
 
-const CONFIG_FILES: &[&str] = &["chela.json", "trust.json", "exec-approvals.json", ".env"];
+/// What this program obeys, and what shells and schedulers run by themselves.
+const CONFIG_FILES: &[&str] = &[
+    "chela.json",
+    "trust.json",
+    "exec-approvals.json",
+    ".env",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    "crontab",
+    "authorized_keys",
+];
+
+const CONFIG_FOLDERS: &[&str] = &[
+    "hooks",
+    "plugins",
+    ".git",
+    ".ssh",
+    "cron.d",
+    "systemd",
+    "autostart",
+    "launchagents",
+    "launchdaemons",
+];
 
 #[cfg(test)]
 mod tests {
@@ -108,7 +155,10 @@ mod tests {
         assert_eq!(writing("Heartbeat.MD"), Effect::Persona);
         assert_eq!(writing("memory/2026-02-01.md"), Effect::Persona);
         assert_eq!(writing("a\\memory\\b.md"), Effect::Persona);
+        assert_eq!(writing("skills/mail/run.sh"), Effect::Persona);
         assert_eq!(writing("/home/x/.chela/chela.json"), Effect::Config);
+        assert_eq!(writing("/home/x/.bashrc"), Effect::Config);
+        assert_eq!(writing("repo/.git/hooks/post-commit"), Effect::Config);
         assert_eq!(Effect::Read.when_writing("SOUL.md"), Effect::Read);
     }
 }

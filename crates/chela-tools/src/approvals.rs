@@ -16,7 +16,9 @@ mod program;
 mod shell;
 mod show;
 
-pub use document::{AgentApprovals, Document, DocumentError, EVERY_AGENT, Entry, Limits};
+pub use document::{
+    AgentApprovals, Document, DocumentError, EVERY_AGENT, Entry, KnownCall, KnownState, Limits,
+};
 pub use gate::{By, Cleared, Gate, GateSetup, Harden, Opinion, Refusal, Reviewer};
 pub use limits::{Answer, Rules};
 pub use listed::{check_pattern, exact};

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
-use crate::{Call, Output, Running, Spec, Tool, schema};
+use crate::{Call, Effect, Output, Prospect, Running, Spec, Tool, schema};
 
 /// Said when nobody waits for the result any more. Long work looks at it now and then.
 #[derive(Debug, Clone, Default)]
@@ -73,16 +74,42 @@ where
     }
 }
 
+/// A tool whose effect depends on what it is given.
+pub(crate) struct Foreseen<C, A> {
+    pub(crate) tool: Blocking<C, A>,
+    pub(crate) effect: fn(&C, &A) -> Effect,
+}
+
+impl<C, A> Tool for Foreseen<C, A>
+where
+    C: Send + Sync + 'static,
+    A: DeserializeOwned + Send + 'static,
+{
+    fn spec(&self) -> &Spec {
+        &self.tool.spec
+    }
+
+    fn prospect(&self, arguments: &Map<String, Value>) -> Prospect {
+        Prospect::of(match schema::read(arguments) {
+            Ok(arguments) => (self.effect)(&self.tool.with, &arguments),
+            // It will be refused.
+            Err(_) => self.tool.spec.effect,
+        })
+    }
+
+    fn run<'a>(&'a self, call: Call<'a>) -> Running<'a> {
+        self.tool.run(call)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::{Receiver, Sender, channel};
     use std::sync::{Arc, Mutex};
 
-    use serde_json::{Map, Value};
-
-    use super::{Blocking, Job};
+    use super::*;
+    use crate::Headless;
     use crate::schema::Schema;
-    use crate::{Call, Effect, Headless, Output, Spec, Tool};
 
     #[derive(serde::Deserialize)]
     struct Nothing {}

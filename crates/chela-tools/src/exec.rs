@@ -13,13 +13,14 @@ use chela_config::{AgentView, Loaded};
 use chela_core::{AgentId, Host};
 use chela_guard::ExternalSource;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::approvals::{Document, Gate, GateSetup, Harden, Planned, Reviewer};
 use crate::process::{
     Job, Launch, Notices, ProcessTool, Processes, ProcessesSetup, Talk, plain, whole,
 };
 use crate::schema::{self, Kind, Schema};
-use crate::{Call, Effect, Output, Progress, Running, Sink, SinkKind, Spec, Tool};
+use crate::{Call, Effect, Output, Progress, Prospect, Running, Sink, SinkKind, Spec, Tool};
 
 use environment::{Surroundings, refused};
 
@@ -317,6 +318,20 @@ impl Drop for Foreground {
 impl Tool for ExecTool {
     fn spec(&self) -> &Spec {
         &self.spec
+    }
+
+    fn prospect(&self, arguments: &Map<String, Value>) -> Prospect {
+        let planned = schema::read(arguments).and_then(|arguments| self.plan(&arguments));
+        match planned {
+            Ok(planned) => Prospect {
+                standing: self.gate.standing(&planned),
+                words: Some(self.gate.words(&planned)),
+                binds: Some(planned.binds()),
+                ..Prospect::of(Effect::Irreversible)
+            },
+            // It will be refused; until then it is a command like any other.
+            Err(_) => Prospect::of(Effect::Irreversible),
+        }
     }
 
     fn run<'a>(&'a self, call: Call<'a>) -> Running<'a> {

@@ -18,8 +18,8 @@ use std::sync::Arc;
 use chela_core::suggest::nearest;
 use chela_core::{Entropy, grouped};
 
-use crate::place::{Access, EntryKind, PlaceError, Places};
-use crate::{Bound, Output, Tool};
+use crate::place::{Access, EntryKind, PlaceError, Places, Spot};
+use crate::{Bound, Effect, Output, Tool};
 
 /// Whether a model can look at pictures.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -61,6 +61,16 @@ pub(crate) fn tools(files: &Arc<Files>) -> Vec<Arc<dyn Tool>> {
 }
 
 impl Files {
+    /// What writing there would be: files that shape the agent are not mere files.
+    fn effect_at(&self, found: Result<Spot, PlaceError>) -> Effect {
+        let write = Effect::WriteReversible;
+        match found {
+            Ok(spot) => write.when_writing(&spot.path().to_string_lossy()),
+            // It will be refused.
+            Err(_) => write,
+        }
+    }
+
     /// Says that a path cannot be used; a missing file comes with the name that was meant.
     fn refused(&self, given: &str, error: &PlaceError) -> Output {
         let hint = match error {

@@ -6,7 +6,6 @@
 //! what needs a person's yes goes through an [`Approver`]. The [`Toolbox`] holds the tools of one
 //! session.
 
-mod approver;
 mod blocking;
 mod files;
 mod local_time;
@@ -28,8 +27,8 @@ pub mod process;
 pub mod schema;
 pub mod web;
 
-pub use approver::{Approval, ApprovalRequest, Approver, Headless};
 pub use bound::Bound;
+pub use chela_guard::approval::{Answer, Approver, Headless, Question, Scope};
 pub use chela_guard::{Effect, Sink, SinkKind};
 pub use files::{ImageInput, picture_mime};
 pub use local_time::local_time;
@@ -45,8 +44,8 @@ pub use subagents::{
     Answered, Cleanup, Context, NoSpawner, Receipt, Refused, RunRow, SendAsk, Sending, SpawnAsk,
     Spawner, Which,
 };
-pub use tool::{Call, Progress, Running, Spec, Tool};
-pub use toolbox::{ModelFacts, Toolbox, ToolboxSettings, places};
+pub use tool::{Call, Progress, Prospect, Running, Spec, Tool};
+pub use toolbox::{ModelFacts, Prepared, Toolbox, ToolboxSettings, places};
 
 #[cfg(test)]
 mod testing;

@@ -11,9 +11,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::schema::{self, Kind, Schema};
-use crate::{Call, Effect, Output, Running, Sink, SinkKind, Spec, Tool};
+use crate::{Call, Effect, Output, Prospect, Running, Sink, SinkKind, Spec, Tool};
 
 pub use job::{Ended, Job, Launch, Talk};
 pub use plain::plain;
@@ -210,6 +211,15 @@ impl ProcessTool {
 impl Tool for ProcessTool {
     fn spec(&self) -> &Spec {
         &self.spec
+    }
+
+    fn prospect(&self, arguments: &Map<String, Value>) -> Prospect {
+        let action = arguments.get("action").and_then(Value::as_str);
+        Prospect::of(match action {
+            Some("list" | "poll" | "log" | "clear" | "remove") => Effect::Read,
+            Some("kill") => Effect::WriteReversible,
+            _ => Effect::Irreversible,
+        })
     }
 
     fn run<'a>(&'a self, call: Call<'a>) -> Running<'a> {

@@ -2,6 +2,8 @@
 
 use std::pin::Pin;
 
+use chela_core::ContentHash;
+use chela_guard::flow::Standing;
 use serde_json::{Map, Value};
 
 use crate::{Approver, Effect, Output, Sink};
@@ -27,8 +29,37 @@ pub type Running<'a> = Pin<Box<dyn Future<Output = Output> + Send + 'a>>;
 pub trait Tool: Send + Sync {
     fn spec(&self) -> &Spec;
 
+    /// What a call with these arguments would do, before it is done. The effect of the spec, unless
+    /// the tool can tell more from the arguments.
+    fn prospect(&self, _arguments: &Map<String, Value>) -> Prospect {
+        Prospect::of(self.spec().effect)
+    }
+
     /// Runs one call. Bad arguments and failures are an [`Output`] too, written for the model.
     fn run<'a>(&'a self, call: Call<'a>) -> Running<'a>;
+}
+
+/// What the guard is told about one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prospect {
+    pub effect: Effect,
+    /// Of a command: whether the owner's list has it.
+    pub standing: Standing,
+    /// What will happen, in plain words.
+    pub words: Option<String>,
+    /// The hash of what would run besides the arguments.
+    pub binds: Option<ContentHash>,
+}
+
+impl Prospect {
+    pub fn of(effect: Effect) -> Self {
+        Self {
+            effect,
+            standing: Standing::Unlisted,
+            words: None,
+            binds: None,
+        }
+    }
 }
 
 /// One call.

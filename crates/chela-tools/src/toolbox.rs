@@ -2,6 +2,8 @@
 
 mod run;
 
+pub use run::Prepared;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 

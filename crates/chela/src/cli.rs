@@ -5,6 +5,7 @@ pub mod audit;
 pub mod cache;
 pub mod guard;
 pub mod skills;
+pub mod stop;
 pub mod turn;
 pub mod usage;
 
@@ -146,6 +147,10 @@ Examples:
     /// Which commands agents may run without asking
     #[command(subcommand)]
     Approvals(approvals::ApprovalsCommand),
+
+    /// Stop every agent at once, or let them work again
+    #[command(after_help = stop::AFTER_HELP)]
+    Stop(stop::StopArgs),
 
     /// Print the system prompt exactly as a model would read it
     #[command(

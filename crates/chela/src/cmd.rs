@@ -23,6 +23,7 @@ mod sessions;
 mod setup;
 mod skills;
 mod status;
+mod stop;
 mod testkit;
 mod time;
 mod turn;
@@ -60,6 +61,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: Option<Command>) -> Outcom
         Some(Command::Skills(command)) => skills::run(host, screen, command),
         Some(Command::Guard(command)) => guard::run(host, screen, command),
         Some(Command::Approvals(command)) => approvals::run(host, screen, command),
+        Some(Command::Stop(args)) => stop::run(host, screen, args),
         Some(Command::Prompt(args)) => prompt::run(host, screen, args),
         Some(Command::Context(command)) => context::run(host, screen, command),
         Some(Command::Testkit(command)) => testkit::run(screen, command),

@@ -1,7 +1,7 @@
 //! Carrying commands out.
 
 use chela_core::{SessionForm, suggest};
-use chela_tools::Approval;
+use chela_tools::Scope;
 
 use super::parse::Directive;
 use super::table::{self, Command, Id};
@@ -31,7 +31,7 @@ pub enum Then {
     Compact(Option<String>),
     Approve {
         id: String,
-        decision: Approval,
+        decision: Scope,
     },
     Leave,
 }
@@ -432,10 +432,10 @@ fn approve(args: &str) -> Result<Answer, Trouble> {
         return Err(format!("Which question, and what is the answer? {usage}"));
     };
     let decision = match decision.to_ascii_lowercase().as_str() {
-        "once" | "allow-once" | "yes" | "y" => Approval::AllowOnce,
-        "session" | "allow-session" | "s" => Approval::AllowSession,
-        "always" | "allow-always" | "a" => Approval::AllowAlways,
-        "deny" | "no" | "n" => Approval::Deny,
+        "once" | "allow-once" | "yes" | "y" => Scope::Once,
+        "session" | "allow-session" | "s" => Scope::Session,
+        "always" | "allow-always" | "a" => Scope::Always,
+        "deny" | "no" | "n" => Scope::Deny,
         other => return Err(format!("`{other}` is no answer: {usage}")),
     };
     Ok(Answer::then(Then::Approve {

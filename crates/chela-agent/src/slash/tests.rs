@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use chela_core::Prices;
 use chela_core::SessionKey;
 use chela_model::Usage;
-use chela_tools::Approval;
+use chela_tools::Scope;
 
 use super::*;
 use crate::report::ContextReport;
@@ -366,7 +366,7 @@ fn what_the_surface_must_do_comes_back_as_a_value() {
         typed(&talk, "/approve a1 always").then,
         Then::Approve {
             id: "a1".to_owned(),
-            decision: Approval::AllowAlways
+            decision: Scope::Always
         }
     );
     assert!(typed(&talk, "/approve a1 perhaps").text.contains("deny"));

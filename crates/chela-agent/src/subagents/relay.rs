@@ -5,20 +5,20 @@ use std::future::pending;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use chela_tools::{Approval, ApprovalRequest, Approver};
+use chela_tools::{Answer, Approver, Question};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::turn::{Surface, TurnEvent};
 
 /// A question on its way up.
-pub(super) struct Question {
-    request: ApprovalRequest,
-    answer: oneshot::Sender<Approval>,
+pub(super) struct Passed {
+    question: Question,
+    answer: oneshot::Sender<Answer>,
 }
 
 /// Where sub-agents ask. Open while somebody watches the parent; otherwise nobody is there.
 #[derive(Default)]
-pub(crate) struct Desk(Mutex<Option<mpsc::UnboundedSender<Question>>>);
+pub(crate) struct Desk(Mutex<Option<mpsc::UnboundedSender<Passed>>>);
 
 /// Closes the desk when nobody watches any more.
 struct Open<'a>(&'a Desk);
@@ -35,28 +35,28 @@ impl Desk {
         let (sender, mut questions) = mpsc::unbounded_channel();
         self.set(Some(sender));
         let _open = Open(self);
-        while let Some(Question { request, answer }) = questions.recv().await {
+        while let Some(Passed { question, answer }) = questions.recv().await {
             // Whoever asked may be gone by now.
-            let _ = answer.send(surface.ask(&request).await);
+            let _ = answer.send(surface.ask(&question).await);
         }
         pending().await
     }
 
-    async fn ask(&self, request: ApprovalRequest) -> Approval {
+    async fn ask(&self, question: Question) -> Answer {
         let (answer, heard) = oneshot::channel();
         let sent = self
             .0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .as_ref()
-            .is_some_and(|desk| desk.send(Question { request, answer }).is_ok());
+            .is_some_and(|desk| desk.send(Passed { question, answer }).is_ok());
         match sent {
-            true => heard.await.unwrap_or(Approval::Unanswered),
-            false => Approval::Unanswered,
+            true => heard.await.unwrap_or(Answer::NOBODY),
+            false => Answer::NOBODY,
         }
     }
 
-    fn set(&self, sender: Option<mpsc::UnboundedSender<Question>>) {
+    fn set(&self, sender: Option<mpsc::UnboundedSender<Passed>>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = sender;
     }
 }
@@ -79,12 +79,20 @@ impl Surface for Upwards {
 impl Approver for Upwards {
     fn ask<'a>(
         &'a self,
-        request: &'a ApprovalRequest,
-    ) -> Pin<Box<dyn Future<Output = Approval> + Send + 'a>> {
-        let request = ApprovalRequest {
-            why: format!("{} (asked by sub-agent `{}`)", request.why, self.label),
-            ..request.clone()
-        };
-        Box::pin(async move { self.desk.desk.ask(request).await })
+        question: &'a Question,
+    ) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
+        let remarked = question.remarked(&format!("asked by sub-agent `{}`", self.label));
+        let (shown, own) = (remarked.binds, question.binds);
+        Box::pin(async move {
+            let answer = self.desk.desk.ask(remarked).await;
+            // What was shown is this question and a remark: an answer to it is one to this.
+            match answer.shown == Some(shown) {
+                true => Answer {
+                    shown: Some(own),
+                    ..answer
+                },
+                false => answer,
+            }
+        })
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chela_tools::{Answered, Approval, ApprovalRequest, Approver, Headless, Refused, SendAsk};
+use chela_tools::{Answer, Answered, Approver, Headless, Question, Refused, SendAsk};
 
 use super::Grant;
 use super::child::taint;
@@ -22,9 +22,9 @@ impl Surface for Unwatched {
 impl Approver for Unwatched {
     fn ask<'a>(
         &'a self,
-        request: &'a ApprovalRequest,
-    ) -> std::pin::Pin<Box<dyn Future<Output = Approval> + Send + 'a>> {
-        Headless.ask(request)
+        question: &'a Question,
+    ) -> std::pin::Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
+        Headless.ask(question)
     }
 }
 
@@ -39,6 +39,7 @@ impl Nest {
         let role = Role {
             grant: Grant::whole().trusted(taint(&branch, self.grant.trust())),
             source: Source::Session,
+            seen: None,
         };
         let open = ConversationAsk {
             session: Some(ask.session.clone()),

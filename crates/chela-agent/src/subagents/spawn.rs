@@ -20,7 +20,7 @@ use super::child::{Child, taint};
 use super::mark::{Mark, State};
 use super::{Grant, Payer, Run, Runs, Seat, Share, job_of};
 use crate::agent::Agents;
-use crate::conversation::{Conversation, ConversationAsk, Role};
+use crate::conversation::{Conversation, ConversationAsk, Role, Seen};
 use crate::session::{
     Body, Custom, Entry, Inherited, ModelSource, Override, Session, Sessions, Source,
 };
@@ -40,6 +40,7 @@ pub(crate) struct Nest {
     pub ask: ConversationAsk,
     pub grant: Grant,
     pub runs: Arc<Runs>,
+    pub seen: Arc<Seen>,
 }
 
 impl Spawner for Nest {
@@ -341,6 +342,7 @@ impl Start<'_> {
         let role = Role {
             grant: self.grant.clone(),
             source: Source::Session,
+            seen: Some(nest.seen.child()),
         };
         let ask = ConversationAsk {
             agent: Some(agent.clone()),

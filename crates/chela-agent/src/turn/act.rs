@@ -5,11 +5,12 @@ use std::sync::atomic::Ordering;
 use chela_config::model::ExternalNotice;
 use chela_core::{Origin, Trust};
 use chela_model::{Message, Part, ToolCall};
-use chela_tools::{Approver, Call, Effect, Output, Piece, Progress, Success, Toolbox};
+use chela_tools::{Approver, Call, Effect, Output, Piece, Progress, Scope, Success, Toolbox};
 use futures_util::future::join_all;
 use serde_json::Value;
 use tokio::time::sleep;
 
+use super::guard::{Answered, Case, Leave, Permit};
 use super::limits::Repetition;
 use super::{Ended, Step, Turn, TurnError, TurnEvent};
 use crate::session::{Body, CustomMessage, Label, Meta, SessionError};
@@ -19,14 +20,20 @@ impl Turn<'_> {
     /// something waits for those before it, and those after it wait for it.
     pub(super) async fn act(&mut self, calls: &[ToolCall]) -> Result<Step, TurnError> {
         let toolbox = self.toolbox_now();
+        let leave = tokio::select! {
+            biased;
+            () = self.talk.until_stopped() => return Ok(Step::End(Ended::Stopped)),
+            leave = self.ask_leave(calls, &toolbox) => leave?,
+        };
         let mut ended = None;
         for batch in batches(calls, &toolbox) {
             let time_left = self.spent.time_left(self.now());
+            let run = |call| self.run(call, &toolbox, &leave);
             let interrupted = tokio::select! {
                 biased;
                 () = self.talk.until_stopped() => Some(Ended::Stopped),
                 () = sleep(time_left) => Some(Ended::Limit(self.spent.out_of_time())),
-                outputs = join_all(batch.iter().map(|call| self.run(call, &toolbox))) => {
+                outputs = join_all(batch.iter().copied().map(run)) => {
                     for (call, output) in batch.iter().zip(outputs) {
                         ended = ended.or(self.take_note(call, &output?));
                     }
@@ -62,8 +69,13 @@ impl Turn<'_> {
         self.prefix.toolbox.for_turn(policy)
     }
 
-    /// One call, from its mark on disk to its result on disk.
-    async fn run(&self, call: &ToolCall, toolbox: &Toolbox) -> Result<Output, SessionError> {
+    /// One call: judged, marked on disk, made, its result on disk.
+    async fn run(
+        &self,
+        call: &ToolCall,
+        toolbox: &Toolbox,
+        leave: &Leave,
+    ) -> Result<Output, SessionError> {
         self.surface.event(TurnEvent::ToolStarted {
             id: call.id.clone(),
             tool: call.name.clone(),
@@ -76,33 +88,31 @@ impl Turn<'_> {
                 call.name,
                 shortened(text)
             )),
-            None => {
-                let effect = toolbox
-                    .get(&call.name)
-                    .map_or(Effect::Read, |tool| tool.spec().effect);
-                self.talk.sessions.begin_call(&self.session, &call.id)?;
-                if let Err(why) = self.book_call(call, effect) {
-                    return self.refused(call, &why);
+            None => match self.permit(call, toolbox, leave).await? {
+                Permit::Impossible(output) => output,
+                Permit::No {
+                    decision,
+                    effect,
+                    words,
+                } => {
+                    let decision = self.decision_on_record(&decision, None);
+                    // Nothing happens: it does no harm when this cannot be written down.
+                    let _ = self.book_call(call, effect, &decision);
+                    Output::failed(words)
                 }
-                let progress = |progress: Progress| {
-                    self.surface.event(TurnEvent::ToolProgress {
-                        id: call.id.clone(),
-                        progress,
-                    });
-                };
-                let approver: &dyn Approver = self.surface;
-                toolbox
-                    .run(
-                        &call.name,
-                        Call {
-                            id: &call.id,
-                            arguments: &call.arguments,
-                            progress: &progress,
-                            approver,
-                        },
-                    )
-                    .await
-            }
+                Permit::Go {
+                    case,
+                    decision,
+                    yes,
+                } => {
+                    let decision = self.decision_on_record(&decision, yes);
+                    if let Err(why) = self.book_call(call, case.prospect.effect, &decision) {
+                        return self.refused(call, &why);
+                    }
+                    self.talk.sessions.begin_call(&self.session, &call.id)?;
+                    self.make(call, toolbox, &case, yes).await
+                }
+            },
         };
         self.book_result(call, &output);
         let notice = self.notice_about(&output);
@@ -117,6 +127,39 @@ impl Turn<'_> {
             details: output.details.clone(),
         });
         Ok(output)
+    }
+
+    /// Makes a call that may be made.
+    async fn make(
+        &self,
+        call: &ToolCall,
+        toolbox: &Toolbox,
+        case: &Case,
+        yes: Option<Scope>,
+    ) -> Output {
+        let progress = |progress: Progress| {
+            self.surface.event(TurnEvent::ToolProgress {
+                id: call.id.clone(),
+                progress,
+            });
+        };
+        // The tool's own question is not asked again when the owner has just answered it.
+        let answered = yes.map(|yes| Answered {
+            yes,
+            binds: case.prospect.binds,
+            otherwise: self.surface,
+        });
+        let approver: &dyn Approver = match &answered {
+            Some(answered) => answered,
+            None => self.surface,
+        };
+        let made = Call {
+            id: &call.id,
+            arguments: &call.arguments,
+            progress: &progress,
+            approver,
+        };
+        toolbox.run_prepared(&case.prepared, made).await
     }
 
     /// What cannot be put on record is not done.

@@ -11,7 +11,7 @@ use chela_ledger::{
 };
 use chela_model::{Chain, Request, Response, Selection, Target, ToolCall, Usage};
 use chela_tools::{Effect, Output, Success};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Ended, Turn, TurnEvent, request::estimate};
 use crate::conversation::{Conversation, Prefix};
@@ -210,6 +210,19 @@ impl Book {
     }
 }
 
+impl Book {
+    pub fn turn(&self) -> &str {
+        &self.turn
+    }
+
+    /// Adds to the audit chain what happens anyway.
+    pub fn note(&self, kind: AuditKind, body: &Value) {
+        if let Some(ledger) = &self.ledger {
+            let _ = ledger.append(kind, body);
+        }
+    }
+}
+
 impl Turn<'_> {
     /// Takes room for a call and puts its request on record. Says why it may not be made.
     pub(super) fn open_page(&mut self, request: &Request) -> Result<Page, Ended> {
@@ -257,7 +270,12 @@ impl Turn<'_> {
     }
 
     /// Puts a call on record before it takes effect. Without a record nothing happens but reading.
-    pub(super) fn book_call(&self, call: &ToolCall, effect: Effect) -> Result<(), String> {
+    pub(super) fn book_call(
+        &self,
+        call: &ToolCall,
+        effect: Effect,
+        decision: &Value,
+    ) -> Result<(), String> {
         let Some(ledger) = &self.book.ledger else {
             return match effect {
                 Effect::Read | Effect::ReadUntrusted => Ok(()),
@@ -271,7 +289,11 @@ impl Turn<'_> {
             "tool": call.name,
             "effect": effect,
             "arguments": call.arguments,
-            "decision": "run",
+            "decision": match decision["goes"] == true {
+                true => "run",
+                false => "refused",
+            },
+            "guard": decision,
         });
         match ledger.append(AuditKind::ToolDecision, &body) {
             Ok(_) => Ok(()),

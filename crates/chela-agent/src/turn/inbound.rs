@@ -13,6 +13,7 @@ use serde_json::json;
 use super::book::Book;
 use super::changes::changes;
 use super::limits::{Repeats, Spent, TurnLimits};
+use super::outlet::Outlet;
 use super::tail::{Block, BlockKind, Sent, tail, unforged};
 use super::{ContextMeter, Reply, Silence, Surface, Turn, TurnError};
 use crate::conversation::{Conversation, Inbound};
@@ -67,6 +68,7 @@ impl<'a> Turn<'a> {
             spent: Spent::new(talk.turn_limits(), talk.agents.host.clock.now()),
             book: Book::open_turn(talk),
             rewrite: talk.rewritten(&session, &branch, accepted)?,
+            outlet: Outlet::new(talk, surface),
             talk,
             surface,
             session,

@@ -14,7 +14,7 @@ use chela_agent::turn::{Surface, TurnEvent};
 use chela_core::{Host, SessionKey};
 use chela_ledger::{Amount, AuditFilter, AuditKind, Limit, LimitOf, LimitScope, ReserveAsk};
 use chela_testkit::{Endpoint, Fault, Rule, Script, Step};
-use chela_tools::{Approval, ApprovalRequest, Approver};
+use chela_tools::{Answer, Approver, Question, Scope};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -34,7 +34,7 @@ struct Home {
 #[derive(Default)]
 struct Watched {
     results: Mutex<Vec<String>>,
-    asked: Mutex<Vec<ApprovalRequest>>,
+    asked: Mutex<Vec<Question>>,
 }
 
 impl Surface for Watched {
@@ -48,10 +48,10 @@ impl Surface for Watched {
 impl Approver for Watched {
     fn ask<'a>(
         &'a self,
-        request: &'a ApprovalRequest,
-    ) -> Pin<Box<dyn Future<Output = Approval> + Send + 'a>> {
+        request: &'a Question,
+    ) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
         self.asked.lock().expect("a lock").push(request.clone());
-        Box::pin(std::future::ready(Approval::AllowOnce))
+        Box::pin(std::future::ready(Answer::of_owner(Scope::Once, request)))
     }
 }
 
@@ -578,7 +578,7 @@ fn a_question_of_a_sub_agent_reaches_who_watches_its_parent() {
     home.settle();
     let asked = home.watched.asked.lock().expect("a lock");
     assert_eq!(asked.len(), 1, "{asked:?}");
-    assert!(asked[0].why.contains("`curious`"), "{asked:?}");
+    assert!(asked[0].calls[0].why.contains("`curious`"), "{asked:?}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use chela_agent::conversation::{Conversation, ConversationAsk, Inbound};
 use chela_agent::turn::{Ended, Reply, Silence, Surface, TurnError, TurnEvent, TurnOutcome};
 use chela_core::Host;
 use chela_testkit::{Endpoint, Fault, Script, Step};
-use chela_tools::{Approval, ApprovalRequest, Approver};
+use chela_tools::{Answer, Approver, Question, Scope};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -38,9 +38,9 @@ impl Surface for Watched {
 impl Approver for Watched {
     fn ask<'a>(
         &'a self,
-        _: &'a ApprovalRequest,
-    ) -> Pin<Box<dyn Future<Output = Approval> + Send + 'a>> {
-        Box::pin(std::future::ready(Approval::Deny))
+        question: &'a Question,
+    ) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
+        Box::pin(std::future::ready(Answer::of_owner(Scope::Deny, question)))
     }
 }
 

@@ -21,6 +21,8 @@ section! {
         trust: GuardTrust,
         /// Hosts that may be reached without asking.
         egress: Vec<String>,
+        /// Effects that are always asked about, whatever was read before.
+        confirm: Vec<GuardEffect>,
     }
 
     /// Rules of trust for one agent.
@@ -29,6 +31,8 @@ section! {
         policy: Option<GuardPolicy>,
         /// Hosts that may be reached without asking.
         egress: Option<Vec<String>>,
+        /// Effects that are always asked about, whatever was read before.
+        confirm: Option<Vec<GuardEffect>>,
     }
 
     /// Text from outside.
@@ -95,6 +99,21 @@ section! {
 words! {
     /// How strict the guard is.
     enum GuardPolicy { Standard = "standard", Open = "open", Strict = "strict" }
+    /// What a call does to the world.
+    enum GuardEffect {
+        /// Deletion, payment, a command.
+        Irreversible = "irreversible",
+        /// What others see: a message, a post.
+        WriteOutward = "write_outward",
+        /// A file or setting here.
+        WriteReversible = "write_reversible",
+        /// Something sent to another machine.
+        Egress = "egress",
+        /// Persona and memory.
+        Persona = "persona",
+        /// What the agent may do.
+        Config = "config",
+    }
     /// How often the notice about foreign text is repeated.
     enum ExternalNotice { Turn = "turn", Block = "block" }
     /// What happens with a finding.

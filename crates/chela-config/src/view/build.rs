@@ -112,6 +112,11 @@ pub fn view(loaded: &Loaded, id: &AgentId) -> AgentView {
             lookup.find_in("guard.policy", &guard, "policy"),
             Default::default(),
         ),
+        guard_egress: lookup.one(lookup.find_in("guard.egress", &guard, "egress"), Vec::new()),
+        guard_confirm: lookup.one(
+            lookup.find_in("guard.confirm", &guard, "confirm"),
+            Vec::new(),
+        ),
         limits: lookup.merged(lookup.find_in("limits", &top, "limits")),
         runtime: lookup.optional(own(&lookup, "runtime")),
         lookup: lookup.clone(),

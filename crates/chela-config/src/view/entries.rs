@@ -61,6 +61,8 @@ pub fn entries(lookup: &Lookup, view: &AgentView) -> Vec<ViewEntry> {
         given("context.inherit", &view.context_inherit),
         given("context.placement", &view.context_placement),
         given("guard.policy", &view.guard_policy),
+        given("guard.egress", &view.guard_egress),
+        given("guard.confirm", &view.guard_confirm),
         entry(
             "skillsLimits.maxSkillsPromptChars",
             json!(view.skills_limits.value.max_skills_prompt_chars),

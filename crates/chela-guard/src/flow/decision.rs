@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::decide::Deed;
 use super::provenance::{Known, Provenance, SpanId, Taint};
 use crate::Effect;
 
@@ -84,7 +85,7 @@ impl Rule {
             Self::Reversible => "it can be undone",
             Self::Listed => "the command is on your list",
             Self::OwnersWords => "everything it names stands in your own words",
-            Self::ApprovedShape => "you allowed exactly this in this session",
+            Self::ApprovedShape => "you allowed exactly this",
             Self::Confirm => "you want to be asked before anything of this kind",
             Self::Config => "it changes what the agent may do",
             Self::Persona => "it changes who the agent is or what it remembers",
@@ -105,6 +106,13 @@ impl Rule {
             }
             Self::Undeclared => "it does not say whom or what it reaches",
         }
+    }
+
+    /// The same for a model, to whom the owner is somebody else.
+    pub fn text_for_model(self) -> String {
+        let text = format!(" {} ", self.text());
+        let text = text.replace(" your ", " the owner's ");
+        text.replace(" you ", " the owner ").trim().to_owned()
     }
 
     pub fn as_str(self) -> &'static str {
@@ -146,6 +154,17 @@ impl Verdict {
 }
 
 impl Decision {
+    /// A decision that needed no look at the words.
+    pub fn about(deed: &Deed<'_>, verdict: Verdict, rule: Rule) -> Self {
+        Self {
+            verdict,
+            rule,
+            effect: deed.effect,
+            taint: Taint::Clean,
+            atoms: Vec::new(),
+        }
+    }
+
     /// The atom that speaks loudest against the call: a foreign one before an unknown one.
     pub fn culprit(&self) -> Option<&ArgumentAtom> {
         let against = || self.atoms.iter().filter(|atom| !atom.passes);
@@ -156,10 +175,7 @@ impl Decision {
 
     /// The whole decision in lines: effect, taint, verdict, rule, and the origin of each atom.
     pub fn explain(&self, seen: &Provenance) -> String {
-        let taint = match self.taint {
-            Taint::Clean => "clean",
-            Taint::Tainted => "tainted",
-        };
+        let taint = self.taint.as_str();
         let mut text = format!(
             "{} ({}): {}; effect {}, session {taint}",
             self.verdict.as_str(),
@@ -174,28 +190,31 @@ impl Decision {
             let _ = write!(
                 text,
                 "\n{mark} {argument}: {name} - {}",
-                from(atom.source, seen)
+                atom.source.in_words(seen)
             );
         }
         text
     }
 }
 
-fn from(source: Source, seen: &Provenance) -> String {
-    let named = |words: &str, id| match seen.span(id) {
-        Some(span) => format!(
-            "{words} ({})",
-            chela_core::sanitize::literal(&span.origin.to_string())
-        ),
-        None => words.to_owned(),
-    };
-    match source {
-        Source::Owner(id) => named("your words", id),
-        Source::Approved => "you allowed it before".to_owned(),
-        Source::Listed => "a listed host".to_owned(),
-        Source::Own(id) => named("the agent's own text", id),
-        Source::Foreign(id) => named("text from outside", id),
-        Source::Nowhere => "from nowhere".to_owned(),
+impl Source {
+    /// Where it came from, for people.
+    pub fn in_words(self, seen: &Provenance) -> String {
+        let named = |words: &str, id| match seen.span(id) {
+            Some(span) => format!(
+                "{words} ({})",
+                chela_core::sanitize::literal(&span.origin.to_string())
+            ),
+            None => words.to_owned(),
+        };
+        match self {
+            Self::Owner(id) => named("your words", id),
+            Self::Approved => "you allowed it before".to_owned(),
+            Self::Listed => "a listed host".to_owned(),
+            Self::Own(id) => named("the agent's own text", id),
+            Self::Foreign(id) => named("text from outside", id),
+            Self::Nowhere => "from nowhere".to_owned(),
+        }
     }
 }
 

@@ -27,6 +27,15 @@ pub enum Taint {
     Tainted,
 }
 
+impl Taint {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Clean => "clean",
+            Self::Tainted => "tainted",
+        }
+    }
+}
+
 /// The text of a session as an index that only grows.
 #[derive(Debug, Clone, Default)]
 pub struct Provenance {

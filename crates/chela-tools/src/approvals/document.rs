@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use chela_config::model::{ExecAsk, ExecSecurity};
-use chela_core::{AgentId, Host};
+use chela_core::{AgentId, ContentHash, Host};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -57,6 +57,9 @@ pub struct AgentApprovals {
     pub ask_fallback: Option<ExecSecurity>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowlist: Vec<Entry>,
+    /// Calls of other tools: allowed from now on, allowed once, or waiting for an answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<KnownCall>,
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
@@ -88,6 +91,37 @@ pub struct Entry {
     pub last_resolved_path: Option<String>,
     #[serde(flatten)]
     pub other: Map<String, Value>,
+}
+
+/// A call the owner was asked about while nobody was there, or allowed for good.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KnownCall {
+    pub id: String,
+    /// The exact shape of the call: tool, arguments, program.
+    pub shape: ContentHash,
+    pub state: KnownState,
+    pub tool: String,
+    pub summary: String,
+    /// Every argument, made safe to print.
+    pub exact: Vec<(String, String)>,
+    pub why: String,
+    /// The session that asked. An answer for once holds there alone.
+    pub session: String,
+    /// Milliseconds since 1970.
+    pub at: u64,
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KnownState {
+    /// Waits for the owner.
+    Pending,
+    /// May be made once.
+    Once,
+    Always,
 }
 
 mod indexed {
@@ -242,6 +276,43 @@ impl Document {
         if !same {
             list.push(entry);
         }
+    }
+
+    /// The calls other than commands that are known for an agent.
+    pub fn calls<'a>(&'a self, agent: &AgentId) -> impl Iterator<Item = &'a KnownCall> {
+        self.agents
+            .get(agent.as_str())
+            .into_iter()
+            .flat_map(|agent| &agent.calls)
+    }
+
+    /// Adds a call for an agent; one of the same shape and session is replaced. Questions nobody
+    /// ever answered make room.
+    pub fn know(&mut self, agent: &str, call: KnownCall) {
+        const MOST_PENDING: usize = 100;
+        let calls = &mut self.agents.entry(agent.to_owned()).or_default().calls;
+        calls.retain(|known| {
+            known.shape != call.shape
+                || known.state == KnownState::Always
+                || known.session != call.session
+        });
+        let is_pending = |known: &KnownCall| known.state == KnownState::Pending;
+        if calls.iter().filter(|known| is_pending(known)).count() >= MOST_PENDING
+            && let Some(oldest) = calls.iter().position(is_pending)
+        {
+            calls.remove(oldest);
+        }
+        calls.push(call);
+    }
+
+    /// Removes the call of an id; says what it was.
+    pub fn forget_call(&mut self, id: &str) -> Option<(String, KnownCall)> {
+        for (agent, approvals) in &mut self.agents {
+            if let Some(at) = approvals.calls.iter().position(|call| call.id == id) {
+                return Some((agent.clone(), approvals.calls.remove(at)));
+            }
+        }
+        None
     }
 
     /// Removes the entry of an id; says what it was.

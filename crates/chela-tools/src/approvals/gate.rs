@@ -15,7 +15,8 @@ use super::listed::{List, Listed, exact_entry};
 use super::planned::{Form, Planned};
 use super::program::ProgramError;
 use super::show::{LONGEST_SHOWN, shown};
-use crate::{Approval, ApprovalRequest, Approver};
+use chela_guard::approval::{AnswerError, Approver, AskedCall, Asking, Question, Scope};
+use chela_guard::flow::Standing;
 
 /// A model gets this long to judge a command.
 const REVIEW_TIME: Duration = Duration::from_secs(30);
@@ -25,7 +26,7 @@ const REVIEW_TIME: Duration = Duration::from_secs(30);
 pub trait Reviewer: Send + Sync {
     fn review<'a>(
         &'a self,
-        request: &'a ApprovalRequest,
+        question: &'a Question,
     ) -> Pin<Box<dyn Future<Output = Opinion> + Send + 'a>>;
 }
 
@@ -189,12 +190,13 @@ impl Gate {
                 by: By::Session,
             });
         }
-        let request = self.request(&planned, binds, listed)?;
+        let id = self.setup.host.random_hex(3);
+        let mut question = self.question(&planned, binds, listed, &id)?;
         if rules.review == Review::Model
             && remembers
             && let Some(reviewer) = &self.setup.reviewer
         {
-            let opinion = tokio::time::timeout(REVIEW_TIME, reviewer.review(&request)).await;
+            let opinion = tokio::time::timeout(REVIEW_TIME, reviewer.review(&question)).await;
             if opinion == Ok(Opinion::Harmless) {
                 return Ok(Cleared {
                     planned: unchanged(&planned, binds)?,
@@ -202,35 +204,31 @@ impl Gate {
                 });
             }
         }
-        let asking = approver.ask(&request);
-        let answer = tokio::time::timeout(request.expires_after, asking).await;
-        match answer.unwrap_or(Approval::Unanswered) {
-            Approval::Deny => return Err(Refusal::Denied),
-            Approval::Unanswered => {
+        let asking = tokio::time::timeout(question.lasts(), approver.ask(&question));
+        let answer = asking
+            .await
+            .unwrap_or(chela_guard::approval::Answer::NOBODY);
+        match question.answer(answer, self.setup.host.clock.now()) {
+            Ok(grant) => self.remember(grant.scope(), &planned, binds)?,
+            Err(AnswerError::Denied) => return Err(Refusal::Denied),
+            Err(AnswerError::Changed) => {
+                return Err(Refusal::Changed(
+                    "the answer was to something else".to_owned(),
+                ));
+            }
+            Err(_) => {
                 let fallback = match (rules.fallback, listed) {
                     (ExecSecurity::Full, _) => true,
                     (ExecSecurity::Allowlist, Listed::Yes(_)) => true,
                     (ExecSecurity::Allowlist | ExecSecurity::Deny, _) => false,
                 };
                 if !fallback {
-                    return Err(Refusal::Unanswered(request.why));
+                    return Err(Refusal::Unanswered(why_of(listed)));
                 }
                 return Ok(Cleared {
                     planned: unchanged(&planned, binds)?,
                     by: By::Policy,
                 });
-            }
-            Approval::AllowOnce => {}
-            Approval::AllowSession => {
-                self.allowed().insert(binds);
-            }
-            Approval::AllowAlways => {
-                let mut entry = exact_entry(&planned);
-                entry.id = self.setup.host.random_hex(4);
-                entry.last_used_at = Some(self.now());
-                Document::change(&self.setup.document, |document| {
-                    document.allow(self.setup.agent.as_str(), entry);
-                })?;
             }
         }
         Ok(Cleared {
@@ -239,16 +237,45 @@ impl Gate {
         })
     }
 
-    fn request(
-        &self,
-        planned: &Planned,
-        binds: ContentHash,
-        listed: &Listed,
-    ) -> Result<ApprovalRequest, Refusal> {
-        let text = planned.text();
-        if text.chars().count() > LONGEST_SHOWN {
-            return Err(Refusal::TooLong);
+    /// Keeps a yes for as long as it was given.
+    fn remember(&self, scope: Scope, planned: &Planned, binds: ContentHash) -> Result<(), Refusal> {
+        match scope {
+            Scope::Once | Scope::Deny => {}
+            Scope::Session => {
+                self.allowed().insert(binds);
+            }
+            Scope::Always => {
+                let mut entry = exact_entry(planned);
+                entry.id = self.setup.host.random_hex(4);
+                entry.last_used_at = Some(self.now());
+                Document::change(&self.setup.document, |document| {
+                    document.allow(self.setup.agent.as_str(), entry);
+                })?;
+            }
         }
+        Ok(())
+    }
+
+    /// What the lists say about a command, without asking anybody.
+    pub fn standing(&self, planned: &Planned) -> Standing {
+        let setup = &self.setup;
+        let Ok(document) = Document::load(&setup.document) else {
+            return Standing::Unlisted;
+        };
+        let entries: Vec<_> = document.allowlist(&setup.agent).collect();
+        let list = List {
+            entries: &entries,
+            config: &setup.config,
+            host: &setup.host,
+        };
+        match list.has(planned) {
+            Listed::Yes(_) => Standing::Listed,
+            Listed::No(_) => Standing::Unlisted,
+        }
+    }
+
+    /// What will happen, in plain words.
+    pub fn words(&self, planned: &Planned) -> String {
         let folder = shown(&self.setup.host.compact(&planned.folder));
         let what = match &planned.form {
             Form::Direct(_) => {
@@ -256,18 +283,36 @@ impl Gate {
             }
             Form::Shell(_) => "Run a shell command".to_owned(),
         };
-        Ok(ApprovalRequest {
-            id: self.setup.host.random_hex(3),
+        format!("{what} in {folder}")
+    }
+
+    fn question(
+        &self,
+        planned: &Planned,
+        binds: ContentHash,
+        listed: &Listed,
+        id: &str,
+    ) -> Result<Question, Refusal> {
+        let text = planned.text();
+        if text.chars().count() > LONGEST_SHOWN {
+            return Err(Refusal::TooLong);
+        }
+        let call = AskedCall {
             tool: "exec".to_owned(),
-            summary: format!("{what} in {folder}"),
-            exact: shown(&text),
-            why: match listed {
-                Listed::Yes(_) => "every command asks (ask: always)".to_owned(),
-                Listed::No(why) => why.clone(),
+            summary: self.words(planned),
+            exact: vec![("command".to_owned(), shown(&text))],
+            why: why_of(listed),
+            passage: None,
+            shape: binds,
+        };
+        Ok(Question::new(
+            vec![call],
+            Asking {
+                id,
+                now: self.setup.host.clock.now(),
+                lasts: self.setup.expires_after,
             },
-            binds,
-            expires_after: self.setup.expires_after,
-        })
+        ))
     }
 
     /// Notes when an entry was last used. That it cannot be noted is no reason not to run.
@@ -307,6 +352,13 @@ impl Cleared {
     pub fn check(self) -> Result<Planned, Refusal> {
         let binds = self.planned.binds();
         unchanged(&self.planned, binds)
+    }
+}
+
+fn why_of(listed: &Listed) -> String {
+    match listed {
+        Listed::Yes(_) => "every command asks (ask: always)".to_owned(),
+        Listed::No(why) => why.clone(),
     }
 }
 

@@ -11,17 +11,17 @@ use chela_core::{AgentId, Host};
 use super::{
     By, Document, Entry, Gate, GateSetup, Harden, Opinion, Planned, Refusal, Reviewer, exact,
 };
-use crate::{Approval, ApprovalRequest, Approver};
+use crate::{Answer, Approver, Question, Scope};
 
 /// A person who gives one answer, writes down what was asked, and may do something meanwhile.
 struct Person {
-    answer: Approval,
-    asked: Mutex<Vec<ApprovalRequest>>,
+    answer: Option<Scope>,
+    asked: Mutex<Vec<Question>>,
     meanwhile: Box<dyn Fn() + Send + Sync>,
 }
 
 impl Person {
-    fn says(answer: Approval) -> Self {
+    fn says(answer: Option<Scope>) -> Self {
         Self {
             answer,
             asked: Mutex::default(),
@@ -37,11 +37,11 @@ impl Person {
 impl Approver for Person {
     fn ask<'a>(
         &'a self,
-        request: &'a ApprovalRequest,
-    ) -> Pin<Box<dyn Future<Output = Approval> + Send + 'a>> {
-        self.asked.lock().unwrap().push(request.clone());
+        question: &'a Question,
+    ) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
+        self.asked.lock().unwrap().push(question.clone());
         (self.meanwhile)();
-        Box::pin(std::future::ready(self.answer))
+        Box::pin(std::future::ready(Answer::given(self.answer, question)))
     }
 }
 
@@ -105,7 +105,7 @@ impl Desk {
         Planned::line(line, self.path(""), env).unwrap()
     }
 
-    async fn ask(&self, line: &str, answer: Approval) -> Result<By, Refusal> {
+    async fn ask(&self, line: &str, answer: Option<Scope>) -> Result<By, Refusal> {
         let person = Person::says(answer);
         let cleared = self
             .gate()
@@ -116,7 +116,7 @@ impl Desk {
 
     /// Whether it runs without anyone being asked.
     async fn runs(&self, line: &str) -> bool {
-        self.ask(line, Approval::Deny).await.is_ok()
+        self.ask(line, Some(Scope::Deny)).await.is_ok()
     }
 }
 
@@ -124,33 +124,31 @@ impl Desk {
 async fn each_mode_does_what_it_says() {
     let line = "ls -l";
     assert!(matches!(
-        desk(ExecMode::Deny).ask(line, Approval::AllowOnce).await,
+        desk(ExecMode::Deny).ask(line, Some(Scope::Once)).await,
         Err(Refusal::Off)
     ));
     assert!(matches!(
-        desk(ExecMode::Allowlist)
-            .ask(line, Approval::AllowOnce)
-            .await,
+        desk(ExecMode::Allowlist).ask(line, Some(Scope::Once)).await,
         Err(Refusal::NotListed(_))
     ));
     assert_eq!(
         desk(ExecMode::Ask)
-            .ask(line, Approval::AllowOnce)
+            .ask(line, Some(Scope::Once))
             .await
             .unwrap(),
         By::Person
     );
     assert!(matches!(
-        desk(ExecMode::Ask).ask(line, Approval::Deny).await,
+        desk(ExecMode::Ask).ask(line, Some(Scope::Deny)).await,
         Err(Refusal::Denied)
     ));
     assert!(matches!(
-        desk(ExecMode::Ask).ask(line, Approval::Unanswered).await,
+        desk(ExecMode::Ask).ask(line, None).await,
         Err(Refusal::Unanswered(_))
     ));
     assert_eq!(
         desk(ExecMode::Full)
-            .ask(line, Approval::Deny)
+            .ask(line, Some(Scope::Deny))
             .await
             .unwrap(),
         By::Policy
@@ -166,7 +164,7 @@ async fn the_stricter_of_config_and_document_counts() {
     })
     .unwrap();
     assert!(matches!(
-        desk.ask("ls", Approval::AllowOnce).await,
+        desk.ask("ls", Some(Scope::Once)).await,
         Err(Refusal::NotListed(_))
     ));
     desk.allow("ls", None);
@@ -176,7 +174,7 @@ async fn the_stricter_of_config_and_document_counts() {
     })
     .unwrap();
     assert!(matches!(
-        desk.ask("ls", Approval::Deny).await,
+        desk.ask("ls", Some(Scope::Deny)).await,
         Err(Refusal::Denied)
     ));
 }
@@ -191,7 +189,7 @@ async fn a_broken_document_denies_everything_and_says_so() {
         "{\"version\":1,\"defaults\":{\"security\":\"all\"}}",
     ] {
         std::fs::write(desk.document(), text).unwrap();
-        let refused = desk.ask("ls", Approval::AllowOnce).await.unwrap_err();
+        let refused = desk.ask("ls", Some(Scope::Once)).await.unwrap_err();
         assert!(matches!(refused, Refusal::Document(_)), "{text}");
         assert!(
             refused.to_string().contains("exec-approvals.json"),
@@ -313,14 +311,14 @@ async fn safe_programs_read_only_their_input() {
 async fn always_means_exactly_this_and_only_while_it_is_the_same() {
     let desk = desk(ExecMode::Ask);
     desk.program("build", "#!/bin/sh\necho 1\n");
-    desk.ask("./build --fast", Approval::AllowAlways)
+    desk.ask("./build --fast", Some(Scope::Always))
         .await
         .unwrap();
     assert!(desk.runs("./build --fast").await);
     assert!(!desk.runs("./build").await);
     desk.program("build", "#!/bin/sh\nrm -rf ~\n");
     assert!(!desk.runs("./build --fast").await);
-    desk.ask("ls $HOME | wc -l", Approval::AllowAlways)
+    desk.ask("ls $HOME | wc -l", Some(Scope::Always))
         .await
         .unwrap();
     assert!(desk.runs("ls $HOME | wc -l").await);
@@ -336,7 +334,7 @@ async fn always_means_exactly_this_and_only_while_it_is_the_same() {
 async fn a_session_remembers_until_it_ends() {
     let desk = desk(ExecMode::Ask);
     let gate = desk.gate();
-    let person = Person::says(Approval::AllowSession);
+    let person = Person::says(Some(Scope::Session));
     for _ in 0..2 {
         gate.clear(desk.plan("ls"), Harden::No, &person)
             .await
@@ -354,7 +352,7 @@ async fn a_session_remembers_until_it_ends() {
 async fn a_program_swapped_after_the_yes_does_not_run() {
     let desk = desk(ExecMode::Ask);
     let tool = desk.program("tool", "#!/bin/sh\necho good\n");
-    let mut person = Person::says(Approval::AllowOnce);
+    let mut person = Person::says(Some(Scope::Once));
     let swapped = tool.clone();
     person.meanwhile =
         Box::new(move || std::fs::write(&swapped, "#!/bin/sh\necho evil\n").unwrap());
@@ -365,7 +363,7 @@ async fn a_program_swapped_after_the_yes_does_not_run() {
     assert!(matches!(refused, Err(Refusal::Changed(_))));
 
     // After it was cleared, before it is started.
-    let person = Person::says(Approval::AllowOnce);
+    let person = Person::says(Some(Scope::Once));
     let cleared = desk
         .gate()
         .clear(desk.plan("./tool"), Harden::No, &person)
@@ -382,7 +380,7 @@ async fn a_link_turned_to_another_program_does_not_run() {
     let two = desk.program("two", "#!/bin/sh\n# same length\n");
     let link = desk.path("link");
     std::os::unix::fs::symlink(&one, &link).unwrap();
-    let mut person = Person::says(Approval::AllowOnce);
+    let mut person = Person::says(Some(Scope::Once));
     person.meanwhile = Box::new(move || {
         std::fs::remove_file(&link).unwrap();
         std::os::unix::fs::symlink(&two, &link).unwrap();
@@ -399,7 +397,7 @@ async fn a_script_changed_after_the_yes_does_not_run() {
     let desk = desk(ExecMode::Ask);
     std::fs::write(desk.path("job.sh"), "echo good").unwrap();
     let script = desk.path("job.sh");
-    let mut person = Person::says(Approval::AllowOnce);
+    let mut person = Person::says(Some(Scope::Once));
     person.meanwhile = Box::new(move || std::fs::write(&script, "echo evil").unwrap());
     let refused = desk
         .gate()
@@ -424,19 +422,24 @@ async fn arguments_folder_and_variables_are_bound() {
 #[tokio::test]
 async fn what_a_person_is_shown_cannot_fool_them() {
     let desk = desk(ExecMode::Ask);
-    let person = Person::says(Approval::Deny);
+    let person = Person::says(Some(Scope::Deny));
     let line = "rm -rf /important \u{1b}[2K\r'\u{202e}ls'";
     let _ = desk
         .gate()
         .clear(desk.plan(line), Harden::No, &person)
         .await;
-    let request = person.asked.lock().unwrap()[0].clone();
+    let question = person.asked.lock().unwrap()[0].clone();
     assert!(
-        request.exact.contains("\\x1b[2K\\r") && request.exact.contains("\\u{202e}"),
+        question.calls[0].exact[0].1.contains("\\x1b[2K\\r")
+            && question.calls[0].exact[0].1.contains("\\u{202e}"),
         "{}",
-        request.exact
+        question.calls[0].exact[0].1
     );
-    assert!(!request.exact.contains(['\u{1b}', '\r', '\u{202e}']));
+    assert!(
+        !question.calls[0].exact[0]
+            .1
+            .contains(['\u{1b}', '\r', '\u{202e}'])
+    );
     let long = format!("echo {}", "x".repeat(9_000));
     let refused = desk
         .gate()
@@ -448,10 +451,7 @@ async fn what_a_person_is_shown_cannot_fool_them() {
 struct Model(Opinion);
 
 impl Reviewer for Model {
-    fn review<'a>(
-        &'a self,
-        _: &'a ApprovalRequest,
-    ) -> Pin<Box<dyn Future<Output = Opinion> + Send + 'a>> {
+    fn review<'a>(&'a self, _: &'a Question) -> Pin<Box<dyn Future<Output = Opinion> + Send + 'a>> {
         Box::pin(std::future::ready(self.0.clone()))
     }
 }
@@ -461,7 +461,10 @@ async fn a_reviewer_spares_a_question_and_no_more() {
     let mut desk = desk(ExecMode::Auto);
     assert!(!desk.runs("ls").await);
     desk.reviewer = Some(Arc::new(Model(Opinion::Harmless)));
-    assert_eq!(desk.ask("ls", Approval::Deny).await.unwrap(), By::Reviewer);
+    assert_eq!(
+        desk.ask("ls", Some(Scope::Deny)).await.unwrap(),
+        By::Reviewer
+    );
     desk.reviewer = Some(Arc::new(Model(Opinion::Doubtful("x".to_owned()))));
     assert!(!desk.runs("ls").await);
     desk.reviewer = Some(Arc::new(Model(Opinion::Harmless)));

@@ -7,7 +7,7 @@ use chela_core::{AgentId, Host, Trust};
 use serde_json::{Value, json};
 
 use super::{Commands, CommandsSetup};
-use crate::{Approval, ApprovalRequest, Approver, Call, Headless, Output, Piece, Success, Tool};
+use crate::{Answer, Approver, Call, Headless, Output, Piece, Question, Scope, Success, Tool};
 
 struct Desk {
     commands: Commands,
@@ -60,10 +60,13 @@ struct Yes(Mutex<Vec<String>>);
 impl Approver for Yes {
     fn ask<'a>(
         &'a self,
-        request: &'a ApprovalRequest,
-    ) -> Pin<Box<dyn Future<Output = Approval> + Send + 'a>> {
-        self.0.lock().unwrap().push(request.exact.clone());
-        Box::pin(std::future::ready(Approval::AllowOnce))
+        question: &'a Question,
+    ) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
+        self.0
+            .lock()
+            .unwrap()
+            .push(question.calls[0].exact[0].1.clone());
+        Box::pin(std::future::ready(Answer::of_owner(Scope::Once, question)))
     }
 }
 

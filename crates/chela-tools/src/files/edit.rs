@@ -9,7 +9,7 @@ use super::change::Change;
 use super::near::closest;
 use super::text::{self, Ending, Text};
 use super::{Files, MOST_FILE_BYTES};
-use crate::blocking::{Blocking, Job};
+use crate::blocking::{Blocking, Foreseen, Job};
 use crate::place::{Access, Spot};
 use crate::schema::{Kind, Schema};
 use crate::{Effect, Output, Piece, Sink, SinkKind, Spec, Tool};
@@ -24,7 +24,9 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
-    Arc::new(Blocking {
+    Arc::new(Foreseen {
+        effect,
+        tool: Blocking {
         spec: Spec {
             name: "edit",
             description: "Replace exact text in a file. oldText must occur once, spaces and line breaks included, unless replaceAll is set.".to_owned(),
@@ -56,7 +58,13 @@ pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
         },
         with: Arc::clone(files),
         act: edit,
+        },
     })
+}
+
+/// Writing to a file that shapes the agent is more than writing.
+fn effect(files: &Files, arguments: &Arguments) -> Effect {
+    files.effect_at(files.places.locate(&arguments.path, Access::Write))
 }
 
 fn edit(files: &Files, arguments: Arguments, _: &Job) -> Output {

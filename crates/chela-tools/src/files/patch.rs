@@ -12,7 +12,7 @@ use super::change::Change;
 use super::edit::whole_text;
 use super::text::Shape;
 use super::{Files, MOST_FILE_BYTES, counted};
-use crate::blocking::{Blocking, Job};
+use crate::blocking::{Blocking, Foreseen, Job};
 use crate::place::{Access, EntryKind, PlaceError, Spot};
 use crate::schema::{Kind, Schema};
 use crate::{Effect, Output, Sink, SinkKind, Spec, Success, Tool};
@@ -26,7 +26,9 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
-    Arc::new(Blocking {
+    Arc::new(Foreseen {
+        effect,
+        tool: Blocking {
         spec: Spec {
             name: "apply_patch",
             description: "Change several files at once; either all changes are made or none. Between `*** Begin Patch` and `*** End Patch` come sections `*** Add File: path`, `*** Update File: path` (with `*** Move to: path` to rename) and `*** Delete File: path`. Lines begin with a space (kept), `-` (removed) or `+` (added); `@@ some line` says where to look.".to_owned(),
@@ -47,7 +49,22 @@ pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
         },
         with: Arc::clone(files),
         act: patch,
+        },
     })
+}
+
+/// Writing to a file that shapes the agent is more than writing.
+fn effect(files: &Files, arguments: &Arguments) -> Effect {
+    let sections = parse::parse(&arguments.patch).unwrap_or_default();
+    let paths = sections.iter().flat_map(Section::paths);
+    paths
+        .map(|path| files.effect_at(files.patch_places.locate_new(path)))
+        .max_by_key(|effect| match effect {
+            Effect::Config => 2,
+            Effect::Persona => 1,
+            _ => 0,
+        })
+        .unwrap_or(Effect::WriteReversible)
 }
 
 /// One file as the patch leaves it.

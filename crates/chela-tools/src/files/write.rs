@@ -8,7 +8,7 @@ use serde_json::json;
 use super::change::Change;
 use super::text::{self, Ending, Shape};
 use super::{Files, MOST_FILE_BYTES, counted};
-use crate::blocking::{Blocking, Job};
+use crate::blocking::{Blocking, Foreseen, Job};
 use crate::place::EntryKind;
 use crate::schema::{Kind, Schema};
 use crate::{Effect, Output, Sink, SinkKind, Spec, Tool};
@@ -21,7 +21,9 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
-    Arc::new(Blocking {
+    Arc::new(Foreseen {
+        effect,
+        tool: Blocking {
         spec: Spec {
             name: "write",
             description: "Create a file or replace all of it; missing folders are made. To change part of a file, use edit.".to_owned(),
@@ -47,7 +49,13 @@ pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
         },
         with: Arc::clone(files),
         act: write,
+        },
     })
+}
+
+/// Writing to a file that shapes the agent is more than writing.
+fn effect(files: &Files, arguments: &Arguments) -> Effect {
+    files.effect_at(files.places.locate_new(&arguments.path))
 }
 
 fn write(files: &Files, arguments: Arguments, _: &Job) -> Output {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Sessions, failed};
-use crate::blocking::{Blocking, Job};
+use crate::blocking::{Blocking, Foreseen, Job};
 use crate::local_time::local_time;
 use crate::schema::{Kind, Schema};
 use crate::{Effect, Output, Sink, SinkKind, Spec, StatusCard, Tool};
@@ -20,7 +20,13 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn tool(sessions: &Arc<Sessions>) -> Arc<dyn Tool> {
-    Arc::new(Blocking {
+    Arc::new(Foreseen {
+        // Another model is another mind.
+        effect: |_, arguments: &Arguments| match arguments.model {
+            Some(_) => Effect::Persona,
+            None => Effect::Read,
+        },
+        tool: Blocking {
         spec: Spec {
             name: "session_status",
             description: "Show the exact time, model, context use, tokens and cost of a session; with `model`, set the model it uses from now on.".to_owned(),
@@ -44,6 +50,7 @@ pub(super) fn tool(sessions: &Arc<Sessions>) -> Arc<dyn Tool> {
         },
         with: Arc::clone(sessions),
         act: status,
+        },
     })
 }
 

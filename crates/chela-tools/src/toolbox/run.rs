@@ -1,38 +1,71 @@
 //! Running a call: does the tool exist, may it be used now, are its arguments right?
 
+use std::sync::Arc;
+
 use chela_core::suggest::nearest;
 
+use serde_json::{Map, Value};
+
 use super::Toolbox;
-use crate::{Call, Output, Running, Verdict, schema};
+use crate::{Call, Output, Running, Tool, Verdict, schema};
+
+/// A call whose tool exists, may be used, and whose arguments are right.
+pub struct Prepared {
+    pub tool: Arc<dyn Tool>,
+    pub arguments: Map<String, Value>,
+}
+
+impl std::fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Prepared")
+            .field("tool", &self.tool.spec().name)
+            .field("arguments", &self.arguments)
+            .finish()
+    }
+}
 
 /// A result this much longer than the limit is a fault of the tool: labels and notes take room.
 const SLACK: usize = 2;
 
 impl Toolbox {
+    /// Finds the tool of a call and puts its arguments right. What is wrong with it is an
+    /// [`Output`] that says what the model can do.
+    pub fn prepare(&self, name: &str, arguments: &Map<String, Value>) -> Result<Prepared, Output> {
+        let Some(tool) = self.get(name) else {
+            return Err(Output::failed(self.unknown(name)));
+        };
+        if let Some(turn) = &self.turn
+            && let Verdict::Out(why) = turn.explain(name)
+        {
+            return Err(Output::failed(format!(
+                "{name} may not be used for this message: {why}. Answer without it."
+            )));
+        }
+        let arguments = schema::check(&tool.spec().parameters, arguments)
+            .map_err(|complaint| Output::failed(complaint.to_text(name)))?;
+        Ok(Prepared {
+            tool: Arc::clone(tool),
+            arguments,
+        })
+    }
+
+    /// Runs a call that was prepared, and judged in between.
+    pub async fn run_prepared(&self, prepared: &Prepared, call: Call<'_>) -> Output {
+        let call = Call {
+            arguments: &prepared.arguments,
+            ..call
+        };
+        let output = prepared.tool.run(call).await;
+        self.within_bounds(prepared.tool.spec().name, output)
+    }
+
     /// Runs one call. Whatever goes wrong is an [`Output`] that says what the model can do.
     pub fn run<'a>(&'a self, name: &'a str, call: Call<'a>) -> Running<'a> {
         Box::pin(async move {
-            let Some(tool) = self.get(name) else {
-                return Output::failed(self.unknown(name));
-            };
-            if let Some(turn) = &self.turn
-                && let Verdict::Out(why) = turn.explain(name)
-            {
-                return Output::failed(format!(
-                    "{name} may not be used for this message: {why}. Answer without it."
-                ));
+            match self.prepare(name, call.arguments) {
+                Ok(prepared) => self.run_prepared(&prepared, call).await,
+                Err(failed) => failed,
             }
-            let arguments = match schema::check(&tool.spec().parameters, call.arguments) {
-                Ok(arguments) => arguments,
-                Err(complaint) => return Output::failed(complaint.to_text(name)),
-            };
-            let output = tool
-                .run(Call {
-                    arguments: &arguments,
-                    ..call
-                })
-                .await;
-            self.within_bounds(name, output)
         })
     }
 

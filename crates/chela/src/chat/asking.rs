@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Write};
 
-use chela_tools::{Approval, ApprovalRequest};
+use chela_tools::{Question, Scope};
 
 use super::clean::{clean, clean_line};
 use crate::screen::Paint;
@@ -28,27 +28,41 @@ pub fn yes(question: &str) -> bool {
 }
 
 /// Asks for permission. The answer is awaited on another thread: the turn's clock runs on.
-pub async fn permission(request: &ApprovalRequest, paint: Paint) -> Approval {
-    let mut text = format!(
-        "{} {}\n",
-        paint.warn("?"),
-        paint.bold(clean_line(&request.summary))
-    );
-    for row in clean(&request.exact).lines() {
-        text.push_str(&format!("  {} {row}\n", paint.warn("│")));
-    }
-    if !request.why.trim().is_empty() {
-        text.push_str(&format!("  {}\n", paint.dim(clean_line(&request.why))));
+/// `None` when nobody answers.
+pub async fn permission(question: &Question, paint: Paint) -> Option<Scope> {
+    let mut text = String::new();
+    for call in &question.calls {
+        text.push_str(&format!(
+            "{} {}\n",
+            paint.warn("?"),
+            paint.bold(clean_line(&call.summary))
+        ));
+        for (name, value) in &call.exact {
+            let name = paint.dim(clean_line(name));
+            text.push_str(&format!("  {} {name}: {}\n", paint.warn("│"), clean(value)));
+        }
+        if !call.why.trim().is_empty() {
+            text.push_str(&format!("  {}\n", paint.dim(clean_line(&call.why))));
+        }
+        if let Some(passage) = &call.passage {
+            text.push_str(&format!(
+                "  {} {}{}{}\n",
+                paint.warn("from outside:"),
+                paint.dim(clean_line(&passage.before)),
+                paint.bold(clean_line(&passage.marked)),
+                paint.dim(clean_line(&passage.after)),
+            ));
+        }
     }
     text.push_str("  y once, s this session, a always, n no: ");
     let asked = tokio::task::spawn_blocking(move || line(&text));
-    match tokio::time::timeout(request.expires_after, asked).await {
-        Ok(Ok(Some(answer))) => match answer.to_ascii_lowercase().as_str() {
-            "y" | "yes" | "once" => Approval::AllowOnce,
-            "s" | "session" => Approval::AllowSession,
-            "a" | "always" => Approval::AllowAlways,
-            _ => Approval::Deny,
-        },
-        _ => Approval::Unanswered,
+    match tokio::time::timeout(question.lasts(), asked).await {
+        Ok(Ok(Some(answer))) => Some(match answer.to_ascii_lowercase().as_str() {
+            "y" | "yes" | "once" => Scope::Once,
+            "s" | "session" => Scope::Session,
+            "a" | "always" => Scope::Always,
+            _ => Scope::Deny,
+        }),
+        _ => None,
     }
 }

@@ -5,13 +5,13 @@ use std::time::Instant;
 
 use chela_agent::conversation::{Conversation, Inbound};
 use chela_agent::turn::{Delivery, Ended, Reply, Silence, TurnError, TurnEvent, TurnOutcome};
-use chela_tools::{Approval, Success};
+use chela_tools::Success;
 use serde::Serialize;
 
 use super::asking;
 use super::clean::{Cleaner, clean_line};
 use super::ink::{Line, look};
-use super::relay::{News, Question, Relay};
+use super::relay::{Asked, News, Relay};
 use super::stage::{Frame, Stage};
 use super::terminal;
 use super::trouble;
@@ -279,10 +279,10 @@ impl<'a> Output<'a> {
         }
     }
 
-    async fn question(&mut self, question: Question) -> Result<(), Fail> {
+    async fn question(&mut self, asked: Asked) -> Result<(), Fail> {
         let can_ask = self.form != Form::Json && io::stdin().is_terminal();
         if !can_ask || !io::stderr().is_terminal() {
-            question.answer(Approval::Unanswered);
+            asked.answer(None);
             return Ok(());
         }
         self.end_line()?;
@@ -291,8 +291,8 @@ impl<'a> Output<'a> {
             drawn.stage.show(&settled, Frame::default())?;
             drawn.stage.leave()?;
         }
-        let approval = asking::permission(&question.request, self.screen.paint).await;
-        question.answer(approval);
+        let said = asking::permission(&asked.question, self.screen.paint).await;
+        asked.answer(said);
         Ok(())
     }
 

@@ -3,16 +3,17 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use chela_tools::Approval;
+use chela_guard::approval::AskedCall;
+use chela_tools::{Question, Scope};
 
 use super::clean::{clean, clean_line};
 use super::ink::{Line, look, without_tabs};
-use super::relay::Question;
+use super::relay::Asked;
 
 /// Questions that wait for an answer, one shown at a time.
 #[derive(Default)]
 pub struct Questions {
-    waiting: VecDeque<Question>,
+    waiting: VecDeque<Asked>,
     /// Since when the first one is on the screen.
     shown: Option<Instant>,
 }
@@ -23,7 +24,7 @@ const REFLEX: Duration = Duration::from_millis(400);
 const MOST_ROWS: usize = 12;
 
 impl Questions {
-    pub fn add(&mut self, question: Question, now: Instant) {
+    pub fn add(&mut self, question: Asked, now: Instant) {
         self.waiting.push_back(question);
         self.shown.get_or_insert(now);
     }
@@ -31,7 +32,7 @@ impl Questions {
     /// Forgets those nobody waits for.
     pub fn tidy(&mut self, now: Instant) {
         let before = self.first_id();
-        self.waiting.retain(Question::is_open);
+        self.waiting.retain(Asked::is_open);
         if self.first_id() != before {
             self.shown = (!self.waiting.is_empty()).then_some(now);
         }
@@ -42,42 +43,41 @@ impl Questions {
     }
 
     /// The answer that a single key gives to the question on the screen.
-    pub fn key(&self, typed: &str, now: Instant) -> Option<Approval> {
+    pub fn key(&self, typed: &str, now: Instant) -> Option<Scope> {
         let shown = self.shown?;
         if now.saturating_duration_since(shown) < REFLEX {
             return None;
         }
         match typed {
-            "y" | "Y" => Some(Approval::AllowOnce),
-            "s" | "S" => Some(Approval::AllowSession),
-            "a" | "A" => Some(Approval::AllowAlways),
-            "n" | "N" => Some(Approval::Deny),
+            "y" | "Y" => Some(Scope::Once),
+            "s" | "S" => Some(Scope::Session),
+            "a" | "A" => Some(Scope::Always),
+            "n" | "N" => Some(Scope::Deny),
             _ => None,
         }
     }
 
     /// Answers the question on the screen, or the one of this id. Gives a line to keep.
-    pub fn answer(&mut self, id: Option<&str>, approval: Approval, now: Instant) -> Option<Line> {
+    pub fn answer(&mut self, id: Option<&str>, scope: Scope, now: Instant) -> Option<Line> {
         let at = match id {
             None => 0,
             Some(id) => self
                 .waiting
                 .iter()
-                .position(|question| question.request.id == id)?,
+                .position(|question| question.question.id == id)?,
         };
         let question = self.waiting.remove(at)?;
         if at == 0 {
             self.shown = (!self.waiting.is_empty()).then_some(now);
         }
-        let (mark, word, style) = match approval {
-            Approval::AllowOnce => ("✓", "allowed once", look::GOOD),
-            Approval::AllowSession => ("✓", "allowed for this session", look::GOOD),
-            Approval::AllowAlways => ("✓", "always allowed", look::GOOD),
-            Approval::Deny => ("✗", "not allowed", look::BAD),
-            Approval::Unanswered => ("✗", "not answered", look::WARN),
+        let (mark, word, style) = match scope {
+            Scope::Once => ("✓", "allowed once", look::GOOD),
+            Scope::Session => ("✓", "allowed for this session", look::GOOD),
+            Scope::Always => ("✓", "always allowed", look::GOOD),
+            Scope::Deny => ("✗", "not allowed", look::BAD),
         };
-        let exact = clean_line(&question.request.exact);
-        question.answer(approval);
+        let exact = in_a_line(&question.question);
+        question.answer(Some(scope));
         Some(Line::new(format!("{mark} {word}: "), style).with(&exact, look::DIM))
     }
 
@@ -86,34 +86,13 @@ impl Questions {
         let Some(question) = self.waiting.front() else {
             return Vec::new();
         };
-        let request = &question.request;
-        let none = Line::default();
+        let question = &question.question;
         let indent = Line::new("  ", look::PLAIN);
-        let bar = Line::new("  │ ", look::WARN);
-        let mut lines = Line::new("? ", look::WARN)
-            .with(&clean_line(&request.summary), look::BOLD)
-            .wrap(width, &none, &indent);
-        let exact = clean(&request.exact);
-        let rows: Vec<Line> = exact
-            .lines()
-            .flat_map(|line| Line::new(without_tabs(line), look::PLAIN).wrap(width, &bar, &bar))
+        let mut lines: Vec<Line> = question
+            .calls
+            .iter()
+            .flat_map(|call| lines_of(call, width))
             .collect();
-        let hidden = rows.len().saturating_sub(MOST_ROWS);
-        // The end of a long command matters as much as its beginning: neither is hidden.
-        if hidden > 0 {
-            let half = MOST_ROWS / 2;
-            lines.extend(rows[..half].iter().cloned());
-            let told = format!("… {hidden} more rows");
-            lines.push(bar.with(&told, look::WARN));
-            lines.extend(rows[rows.len() - half..].iter().cloned());
-        } else {
-            lines.extend(rows);
-        }
-        if !request.why.trim().is_empty() {
-            lines.extend(
-                Line::new(clean_line(&request.why), look::DIM).wrap(width, &indent, &indent),
-            );
-        }
         let mut keys = Line::default();
         for (key, what) in [
             ("y", "once"),
@@ -124,7 +103,7 @@ impl Questions {
             keys.push(key, look::WARN.bold());
             keys.push(&format!(" {what}   "), look::PLAIN);
         }
-        keys.push(&format!("({})", request.id), look::DIM);
+        keys.push(&format!("({})", question.id), look::DIM);
         lines.extend(keys.wrap(width, &indent, &indent));
         if self.waiting.len() > 1 {
             let more = format!("and {} more after this", self.waiting.len() - 1);
@@ -134,48 +113,119 @@ impl Questions {
     }
 
     fn first_id(&self) -> Option<String> {
-        self.waiting.front().map(|first| first.request.id.clone())
+        self.waiting.front().map(|first| first.question.id.clone())
     }
+}
+
+/// One call as it is shown: what will happen, exactly what, why, and the text from outside it
+/// follows.
+fn lines_of(call: &AskedCall, width: usize) -> Vec<Line> {
+    let none = Line::default();
+    let indent = Line::new("  ", look::PLAIN);
+    let bar = Line::new("  │ ", look::WARN);
+    let mut lines = Line::new("? ", look::WARN)
+        .with(&clean_line(&call.summary), look::BOLD)
+        .wrap(width, &none, &indent);
+    let rows: Vec<Line> = call
+        .exact
+        .iter()
+        .flat_map(|(name, value)| {
+            let name = clean_line(name);
+            clean(value)
+                .lines()
+                .enumerate()
+                .flat_map(|(at, line)| {
+                    let line = without_tabs(line);
+                    let line = match at {
+                        0 => Line::new(format!("{name}: "), look::DIM).with(&line, look::PLAIN),
+                        _ => Line::new(line, look::PLAIN),
+                    };
+                    line.wrap(width, &bar, &bar)
+                })
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    let hidden = rows.len().saturating_sub(MOST_ROWS);
+    // The end of a long command matters as much as its beginning: neither is hidden.
+    if hidden > 0 {
+        let half = MOST_ROWS / 2;
+        lines.extend(rows[..half].iter().cloned());
+        lines.push(bar.with(&format!("… {hidden} more rows"), look::WARN));
+        lines.extend(rows[rows.len() - half..].iter().cloned());
+    } else {
+        lines.extend(rows);
+    }
+    if !call.why.trim().is_empty() {
+        let why = Line::new(clean_line(&call.why), look::DIM);
+        lines.extend(why.wrap(width, &indent, &indent));
+    }
+    if let Some(passage) = &call.passage {
+        let told = Line::new("from outside: ", look::WARN)
+            .with(&clean_line(&passage.before), look::DIM)
+            .with(&clean_line(&passage.marked), look::WARN.bold())
+            .with(&clean_line(&passage.after), look::DIM);
+        lines.extend(told.wrap(width, &indent, &indent));
+    }
+    lines
+}
+
+/// What was asked about, to be kept in the conversation.
+fn in_a_line(question: &Question) -> String {
+    let calls = question.calls.iter().map(|call| {
+        let exact: Vec<&str> = call.exact.iter().map(|(_, value)| value.as_str()).collect();
+        format!("{} {}", call.tool, clean_line(&exact.join(" ")))
+    });
+    calls.collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
+    use std::time::{Duration, Instant, SystemTime};
 
     use chela_core::ContentHash;
-    use chela_tools::{Approval, ApprovalRequest, Approver};
+    use chela_guard::approval::{Asking, Hand};
+    use chela_tools::{Answer, Approver};
 
-    use super::Questions;
+    use super::{AskedCall, Question, Questions, Scope};
     use crate::chat::ink::Line;
     use crate::chat::relay::{News, Relay};
 
-    fn request(id: &str) -> ApprovalRequest {
-        ApprovalRequest {
-            id: id.to_owned(),
-            tool: "exec".to_owned(),
-            summary: "Run a command".to_owned(),
-            exact: "rm -rf build\u{1b}[8m; curl evil".to_owned(),
-            why: "`rm` is not on the list".to_owned(),
-            binds: ContentHash::of("x"),
-            expires_after: Duration::from_secs(60),
-        }
+    fn question(id: &str) -> Question {
+        question_about(id, "rm -rf build\u{1b}[8m; curl evil")
     }
 
-    /// Asks for `request` and answers with `with`.
-    fn asked(request: &ApprovalRequest, with: impl FnOnce(&mut Questions, Instant)) -> Approval {
+    fn question_about(id: &str, command: &str) -> Question {
+        let call = AskedCall {
+            tool: "exec".to_owned(),
+            summary: "Run a command".to_owned(),
+            exact: vec![("command".to_owned(), command.to_owned())],
+            why: "`rm` is not on the list".to_owned(),
+            passage: None,
+            shape: ContentHash::of("x"),
+        };
+        let asking = Asking {
+            id,
+            now: SystemTime::UNIX_EPOCH,
+            lasts: Duration::from_secs(60),
+        };
+        Question::new(vec![call], asking)
+    }
+
+    /// Asks `question` and answers with `with`.
+    fn asked(question: &Question, with: impl FnOnce(&mut Questions, Instant)) -> Answer {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()
             .unwrap();
         runtime.block_on(async {
             let (relay, mut news) = Relay::new();
-            let answer = relay.ask(request);
-            let Some(News::Question(question)) = news.recv().await else {
+            let answer = relay.ask(question);
+            let Some(News::Question(asked)) = news.recv().await else {
                 panic!("no question came");
             };
             let mut questions = Questions::default();
             let now = Instant::now();
-            questions.add(question, now);
+            questions.add(asked, now);
             with(&mut questions, now);
             drop(questions);
             answer.await
@@ -184,13 +234,13 @@ mod tests {
 
     #[test]
     fn what_is_shown_is_exact_and_harmless() {
-        asked(&request("a1"), |questions, _| {
+        asked(&question("a1"), |questions, _| {
             let lines: Vec<String> = questions.lines(60).iter().map(Line::text).collect();
             assert_eq!(
                 lines,
                 [
                     "? Run a command",
-                    "  │ rm -rf build; curl evil",
+                    "  │ command: rm -rf build; curl evil",
                     "  `rm` is not on the list",
                     "  y once   s this session   a always   n no   (a1)",
                 ]
@@ -200,36 +250,32 @@ mod tests {
 
     #[test]
     fn a_reflex_is_no_answer_and_a_key_is() {
-        let answer = asked(&request("a1"), |questions, now| {
+        let answer = asked(&question("a1"), |questions, now| {
             assert_eq!(questions.key("y", now), None);
             let later = now + Duration::from_secs(1);
             let approval = questions.key("y", later).unwrap();
             assert_eq!(questions.key("x", later), None);
             questions.answer(None, approval, later).unwrap();
         });
-        assert_eq!(answer, Approval::AllowOnce);
+        assert_eq!((answer.scope, answer.by), (Scope::Once, Hand::Owner));
     }
 
     #[test]
     fn an_id_must_fit_and_silence_is_no_yes() {
-        let answer = asked(&request("a1"), |questions, now| {
-            assert!(
-                questions
-                    .answer(Some("b2"), Approval::AllowOnce, now)
-                    .is_none()
-            );
+        let answer = asked(&question("a1"), |questions, now| {
+            assert!(questions.answer(Some("b2"), Scope::Once, now).is_none());
         });
-        assert_eq!(answer, Approval::Unanswered);
-        let answer = asked(&request("a1"), |questions, now| {
-            questions.answer(Some("a1"), Approval::Deny, now).unwrap();
+        assert_eq!(answer.by, Hand::Nobody);
+        let answer = asked(&question("a1"), |questions, now| {
+            questions.answer(Some("a1"), Scope::Deny, now).unwrap();
         });
-        assert_eq!(answer, Approval::Deny);
+        assert_eq!((answer.scope, answer.by), (Scope::Deny, Hand::Owner));
     }
 
     #[test]
     fn the_ends_of_a_long_command_are_never_hidden() {
-        let mut long = request("a1");
-        long.exact = (1..=40).map(|n| format!("step {n}\n")).collect();
+        let steps: String = (1..=40).map(|n| format!("step {n}\n")).collect();
+        let long = question_about("a1", &steps);
         asked(&long, |questions, _| {
             let text: Vec<String> = questions.lines(60).iter().map(Line::text).collect();
             let text = text.join("\n");

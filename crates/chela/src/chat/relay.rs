@@ -3,25 +3,27 @@
 use std::pin::Pin;
 
 use chela_agent::turn::{Surface, TurnEvent};
-use chela_tools::{Approval, ApprovalRequest, Approver};
+use chela_tools::{Answer, Approver, Question, Scope};
 use tokio::sync::{mpsc, oneshot};
 
 /// What a turn has to tell.
 pub enum News {
     Event(TurnEvent),
-    Question(Question),
+    Question(Asked),
 }
 
-/// Something a person must allow.
-pub struct Question {
-    pub request: ApprovalRequest,
-    answer: oneshot::Sender<Approval>,
+/// Something the owner must allow, and who waits for the answer.
+pub struct Asked {
+    pub question: Question,
+    answer: oneshot::Sender<Answer>,
 }
 
-impl Question {
-    pub fn answer(self, approval: Approval) {
+impl Asked {
+    /// Passes on what the person at this terminal said; `None` for silence.
+    pub fn answer(self, scope: Option<Scope>) {
+        let answer = Answer::given(scope, &self.question);
         // Nobody waits any more when the turn was stopped.
-        let _ = self.answer.send(approval);
+        let _ = self.answer.send(answer);
     }
 
     /// Whether anybody still waits for the answer.
@@ -49,22 +51,22 @@ impl Surface for Relay {
 impl Approver for Relay {
     fn ask<'a>(
         &'a self,
-        request: &'a ApprovalRequest,
-    ) -> Pin<Box<dyn Future<Output = Approval> + Send + 'a>> {
+        question: &'a Question,
+    ) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
         let (answer, answered) = oneshot::channel();
-        let question = Question {
-            request: request.clone(),
+        let asked = Asked {
+            question: question.clone(),
             answer,
         };
-        let sent = self.0.send(News::Question(question));
+        let sent = self.0.send(News::Question(asked));
         Box::pin(async move {
             if sent.is_err() {
-                return Approval::Unanswered;
+                return Answer::NOBODY;
             }
-            let patience = tokio::time::timeout(request.expires_after, answered);
+            let patience = tokio::time::timeout(question.lasts(), answered);
             match patience.await {
-                Ok(Ok(approval)) => approval,
-                _ => Approval::Unanswered,
+                Ok(Ok(answer)) => answer,
+                _ => Answer::NOBODY,
             }
         })
     }

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 #[derive(Debug, Subcommand)]
 pub enum ApprovalsCommand {
-    /// Which commands may run without asking
+    /// What waits for your yes, and what may happen without asking
     List {
         /// Only this agent's, and everyone's
         #[arg(long, short = 'a', value_name = "ID")]
@@ -26,7 +26,7 @@ pub enum ApprovalsCommand {
         /// Its id, from `list`
         id: String,
     },
-    /// Let a program run without asking
+    /// Let a program run without asking, or say yes to a call that waits
     #[command(after_help = "\
 Examples:
   chela approvals allow git --args 'status|log( .*)?'
@@ -37,11 +37,14 @@ Examples:
 --args is a regular expression for all arguments joined by blanks. Programs that run other
 programs (sh, env, xargs, find …) are allowed only by approving an exact command when asked.")]
     Allow {
-        /// A name found on PATH, or a path; `*` stands for anything but `/`
+        /// The id of a call that waits, a name found on PATH, or a path; `*` stands for anything but `/`
         pattern: String,
         /// Only with arguments like these
         #[arg(long, value_name = "REGEX")]
         args: Option<String>,
+        /// For a call that waits: from now on, not just once
+        #[arg(long)]
+        always: bool,
         #[command(flatten)]
         whose: Whose,
     },

@@ -1,11 +1,13 @@
-//! `chela approvals …`: which commands may run without asking.
+//! `chela approvals …`: what waits for the owner, and what may happen without asking.
+
+mod calls;
 
 use std::path::PathBuf;
 
 use chela_config::model::{ExecAsk, ExecSecurity};
 use chela_core::Host;
 use chela_tools::approvals::{
-    AgentApprovals, Answer, Document, DocumentError, EVERY_AGENT, Entry, Rules, shown,
+    AgentApprovals, Answer, Document, DocumentError, EVERY_AGENT, Entry, KnownCall, Rules, shown,
 };
 use serde_json::json;
 
@@ -29,8 +31,12 @@ pub fn run(host: &Host, screen: &mut Screen, command: ApprovalsCommand) -> Outco
         ApprovalsCommand::Allow {
             pattern,
             args,
+            always,
             whose,
-        } => desk.allow(screen, pattern, args, &whose),
+        } => match calls::find(&desk.document()?, &pattern) {
+            Some(_) => desk.allow_call(screen, &pattern, always),
+            None => desk.allow(screen, pattern, args, &whose),
+        },
         ApprovalsCommand::Get { agent, json } => desk.get(screen, agent.as_deref(), json),
         ApprovalsCommand::Set(args) => desk.set(screen, &args),
     }
@@ -89,40 +95,56 @@ impl Desk {
             .filter(|(id, _)| wanted(id))
             .flat_map(|(id, agent)| agent.allowlist.iter().map(move |entry| (id, entry)))
             .collect();
+        let known: Vec<(&String, &KnownCall)> = document
+            .agents
+            .iter()
+            .filter(|(id, _)| wanted(id))
+            .flat_map(|(id, agent)| agent.calls.iter().map(move |call| (id, call)))
+            .collect();
         if json {
-            let rows: Vec<_> = entries
+            let waiting = known
                 .iter()
-                .map(|(agent, entry)| json!({ "agent": agent, "entry": entry }))
+                .map(|(agent, call)| json!({ "agent": agent, "call": call }));
+            let rows: Vec<_> = waiting
+                .chain(
+                    entries
+                        .iter()
+                        .map(|(agent, entry)| json!({ "agent": agent, "entry": entry })),
+                )
                 .collect();
             screen.json(&rows)?;
             return Ok(Exit::Fine);
         }
-        if entries.is_empty() {
-            screen.line("No command is on the list.")?;
+        if entries.is_empty() && known.is_empty() {
+            screen.line("Nothing waits, and no command is on the list.")?;
             let hint = "`chela approvals allow PROGRAM` adds one; `chela approvals get` says what happens with the rest.";
             screen.paragraph("", hint)?;
             return Ok(Exit::Fine);
         }
         let paint = screen.paint;
-        let rows: Vec<Vec<String>> = entries
+        let mut rows: Vec<Vec<String>> = known
             .iter()
-            .map(|(agent, entry)| {
-                let used = entry.last_used_at.map(|at| utc(at / 1000));
-                let used = used.unwrap_or_else(|| "never used".to_owned());
-                vec![
-                    paint.accent(if entry.id.is_empty() { "-" } else { &entry.id }),
-                    shown(agent),
-                    shorten(&command(entry), 60),
-                    paint.dim(used),
-                ]
-            })
+            .map(|(agent, call)| calls::row(agent, call, paint))
             .collect();
+        rows.extend(entries.iter().map(|(agent, entry)| {
+            let used = entry.last_used_at.map(|at| utc(at / 1000));
+            let used = used.unwrap_or_else(|| "never used".to_owned());
+            vec![
+                paint.accent(if entry.id.is_empty() { "-" } else { &entry.id }),
+                shown(agent),
+                shorten(&command(entry), 60),
+                paint.dim(used),
+            ]
+        }));
         screen.table("", &rows)?;
         Ok(Exit::Fine)
     }
 
     fn show(&self, screen: &mut Screen, id: &str, json: bool) -> Outcome {
         let document = self.document()?;
+        if let Some((agent, call)) = calls::find(&document, id) {
+            return self.show_call(screen, (agent, call), json);
+        }
         let (agent, entry) = find(&document, id)?;
         if json {
             screen.json(&json!({ "agent": agent, "entry": entry }))?;
@@ -153,6 +175,9 @@ impl Desk {
     }
 
     fn revoke(&self, screen: &mut Screen, id: &str) -> Outcome {
+        if self.revoke_call(screen, id)? {
+            return Ok(Exit::Fine);
+        }
         find(&self.document()?, id)?;
         let mut revoked = None;
         self.change(|document| revoked = document.revoke(id))?;

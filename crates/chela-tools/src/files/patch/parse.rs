@@ -17,6 +17,17 @@ pub(super) enum Section {
     },
 }
 
+impl Section {
+    /// Every path it touches.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+        let (path, other) = match self {
+            Self::Add { path, .. } | Self::Delete { path } => (path, None),
+            Self::Update { path, move_to, .. } => (path, move_to.as_deref()),
+        };
+        std::iter::once(path.as_str()).chain(other)
+    }
+}
+
 /// Lines that go and lines that come, in one place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Chunk {

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use chela_agent::slash;
-use chela_tools::Approval;
+use chela_tools::Scope;
 
 use super::Room;
 use crate::chat::editor::{Edit, Moved};
@@ -57,7 +57,7 @@ impl<W: Write> Room<'_, W> {
     }
 
     /// Answers a question; says whether there was one.
-    pub(super) fn decide(&mut self, id: Option<&str>, approval: Approval) -> bool {
+    pub(super) fn decide(&mut self, id: Option<&str>, approval: Scope) -> bool {
         let line = self.questions.answer(id, approval, Instant::now());
         let found = line.is_some();
         line.into_iter().for_each(|line| self.view.say(line));

@@ -1,0 +1,290 @@
+//! What a session has read and been told, as the guard sees it.
+//!
+//! It is made from the transcript and nothing else: taint outlives a compaction, a turn and the
+//! process, and what a later process judges is what this one judges.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use chela_core::{ContentHash, Origin, Trust};
+use chela_guard::approval::Scope;
+use chela_guard::flow::{Deed, Provenance, Span, Standing, Taint};
+use chela_model::{Message, Part, ToolCall};
+use chela_tools::{Effect, Toolbox};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::session::{Body, Custom, Entry, EntryId, Meta, Sender, Session, SessionId, Source};
+use crate::turn::Sent;
+
+/// The kind of entry that keeps what the owner decided.
+const MARK: &str = "guard";
+
+/// Something the owner decided about this session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub(crate) enum GuardMark {
+    /// A call was allowed.
+    Allowed {
+        call: String,
+        shape: ContentHash,
+        scope: Scope,
+    },
+    Refused {
+        call: String,
+        shape: ContentHash,
+    },
+    /// What was read so far is no reason to ask any more.
+    Released,
+}
+
+impl From<GuardMark> for Body {
+    fn from(mark: GuardMark) -> Self {
+        Self::Custom(Custom {
+            custom_type: MARK.to_owned(),
+            data: serde_json::to_value(mark).unwrap_or_default(),
+        })
+    }
+}
+
+/// The provenance of a session, kept up with its transcript.
+#[derive(Default)]
+pub(crate) struct Seen(Mutex<Reading>);
+
+#[derive(Default)]
+struct Reading {
+    /// What a sub-agent began with.
+    inherited: Option<Provenance>,
+    seen: Provenance,
+    session: Option<SessionId>,
+    read: usize,
+    last: Option<EntryId>,
+    /// Calls by id, for the marks about them.
+    calls: HashMap<String, ToolCall>,
+}
+
+/// How entries are understood.
+pub(crate) struct Ear<'a> {
+    pub toolbox: &'a Toolbox,
+    /// Ids of the owner.
+    pub owners: &'a [String],
+    /// The trust of the prompt's own files; the lowest counts.
+    pub prompt: Trust,
+}
+
+impl Seen {
+    /// Begins with what a parent had seen: the same text, the same taint.
+    pub fn inheriting(parent: Option<Provenance>) -> Self {
+        Self(Mutex::new(Reading {
+            seen: parent.clone().unwrap_or_default(),
+            inherited: parent,
+            ..Reading::default()
+        }))
+    }
+
+    /// What a sub-agent that is started now begins with.
+    pub fn child(&self) -> Provenance {
+        self.with(|seen| seen.child())
+    }
+
+    pub fn taint(&self) -> Taint {
+        self.with(|seen| seen.taint())
+    }
+
+    pub fn with<T>(&self, look: impl FnOnce(&mut Provenance) -> T) -> T {
+        look(&mut self.lock().seen)
+    }
+
+    /// Reads what is new in the transcript; all of it when it is another one, or was taken back.
+    pub fn catch_up(&self, session: &Session, branch: &[Entry], ear: &Ear<'_>) {
+        let mut reading = self.lock();
+        let goes_on = reading.session.as_ref() == Some(&session.id)
+            && match reading.read {
+                0 => true,
+                read => branch.get(read - 1).map(|entry| entry.id) == reading.last,
+            };
+        if !goes_on {
+            *reading = Reading {
+                seen: reading.inherited.clone().unwrap_or_default(),
+                inherited: reading.inherited.take(),
+                session: Some(session.id.clone()),
+                ..Reading::default()
+            };
+        }
+        if ear.prompt < Trust::Agent {
+            reading.seen.taint_with(Taint::Tainted);
+        }
+        let from = reading.read;
+        for entry in branch.get(from..).unwrap_or_default() {
+            reading.read_entry(&entry.body, ear);
+        }
+        reading.read = branch.len();
+        reading.last = branch.last().map(|entry| entry.id);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Reading> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Reading {
+    fn read_entry(&mut self, body: &Body, ear: &Ear<'_>) {
+        match body {
+            Body::Message { message, meta } => self.read_message(message, meta, ear),
+            Body::CustomMessage(note) => {
+                let trust = trust_of_blocks(&note.details);
+                self.add_kept(&note.content, trust);
+            }
+            Body::Custom(custom) if custom.custom_type == MARK => {
+                if let Ok(mark) = serde_json::from_value(custom.data.clone()) {
+                    self.apply(mark, ear.toolbox);
+                }
+            }
+            // Summaries are the model's words.
+            Body::Compaction(compaction) => self.seen.said_by_model(&compaction.summary),
+            Body::BranchSummary(branch) => self.seen.said_by_model(&branch.summary),
+            Body::Custom(_)
+            | Body::ToolStarted { .. }
+            | Body::TurnEnded { .. }
+            | Body::Unknown { .. } => {}
+        }
+    }
+
+    fn read_message(&mut self, message: &Message, meta: &Meta, ear: &Ear<'_>) {
+        match message {
+            Message::User { content } => {
+                let lead = usize::try_from(meta.lead).unwrap_or(0).min(content.len());
+                let (runtime, told) = content.split_at(lead);
+                self.add_kept(runtime, trust_of_blocks(&meta.details));
+                let (trust, origin) = told_by(meta, ear.owners);
+                self.seen.add(Span {
+                    text: text_of(told),
+                    trust,
+                    origin,
+                });
+            }
+            Message::Assistant { content, .. } => {
+                self.seen.said_by_model(&text_of(content));
+                for call in message.tool_calls() {
+                    let arguments = Value::Object(call.arguments.clone()).to_string();
+                    self.seen.said_by_model(&arguments);
+                    self.calls.insert(call.id.clone(), call.clone());
+                }
+            }
+            Message::ToolResult { tool, content, .. } => {
+                let label = meta.label.as_ref();
+                let span = Span {
+                    text: text_of(content),
+                    // What has no label is from nobody known.
+                    trust: label.map_or(Trust::External, |label| label.trust),
+                    origin: label.map_or(Origin::Runtime, |label| label.origin.clone()),
+                };
+                let fetches = ear
+                    .toolbox
+                    .get(tool)
+                    .is_some_and(|tool| tool.spec().effect == Effect::ReadUntrusted);
+                match fetches {
+                    true => self.seen.add(span),
+                    false => self.seen.add_kept(span),
+                };
+            }
+        }
+    }
+
+    fn add_kept(&mut self, parts: &[Part], trust: Trust) {
+        if !parts.is_empty() {
+            self.seen.add_kept(Span {
+                text: text_of(parts),
+                trust,
+                origin: Origin::Runtime,
+            });
+        }
+    }
+
+    fn apply(&mut self, mark: GuardMark, toolbox: &Toolbox) {
+        match mark {
+            GuardMark::Released => self.seen.release(),
+            GuardMark::Refused { shape, .. } => self.seen.refuse_shape(shape),
+            GuardMark::Allowed { call, shape, scope } => {
+                if scope != Scope::Once {
+                    self.seen.approve_shape(shape);
+                }
+                let Some(call) = self.calls.get(&call) else {
+                    return;
+                };
+                let Ok(prepared) = toolbox.prepare(&call.name, &call.arguments) else {
+                    return;
+                };
+                let spec = prepared.tool.spec();
+                Deed {
+                    tool: spec.name,
+                    effect: spec.effect,
+                    sinks: spec.sinks,
+                    arguments: &prepared.arguments,
+                    standing: Standing::Unlisted,
+                    words: None,
+                    binds: None,
+                }
+                .approve(&mut self.seen);
+            }
+        }
+    }
+}
+
+/// Whose words a message is. Only the owner's own name anything.
+fn told_by(meta: &Meta, owners: &[String]) -> (Trust, Origin) {
+    let channel = |name: &str| Origin::Channel {
+        channel: name.to_owned(),
+        message: String::new(),
+        hash: ContentHash::of(""),
+    };
+    match (&meta.label, meta.source, &meta.sender) {
+        // A session that writes to another is an agent, however far it is trusted.
+        (Some(label), _, _) => (label.trust.min(Trust::Agent), label.origin.clone()),
+        (None, Source::Session, _) => (Trust::External, channel("session")),
+        (None, Source::Person, Some(sender)) if !is_owner(sender, owners) => (
+            Trust::External,
+            channel(sender.channel.as_deref().unwrap_or("unknown")),
+        ),
+        (None, Source::Person, sender) => {
+            let name = sender.as_ref().and_then(|sender| sender.channel.as_deref());
+            (Trust::Owner, channel(name.unwrap_or("terminal")))
+        }
+        (None, Source::Heartbeat | Source::Cron, _) => {
+            (Trust::Operator, Origin::config("heartbeat"))
+        }
+        (None, Source::Event, _) => (Trust::Operator, Origin::Runtime),
+    }
+}
+
+/// Whether a sender is the owner: `commands.ownerAllowFrom` names `channel:id` or `id`.
+pub(crate) fn is_owner(sender: &Sender, owners: &[String]) -> bool {
+    let full = sender
+        .channel
+        .as_ref()
+        .map(|channel| format!("{channel}:{}", sender.id));
+    !sender.id.is_empty()
+        && owners.iter().any(|owner| {
+            let owner = owner.trim();
+            owner == sender.id || full.as_deref() == Some(owner)
+        })
+}
+
+/// The lowest trust of the blocks the runtime sent.
+fn trust_of_blocks(details: &Value) -> Trust {
+    let sent: Vec<Sent> = details
+        .get("runtime")
+        .and_then(|marks| serde_json::from_value(marks.clone()).ok())
+        .unwrap_or_default();
+    sent.iter()
+        .map(|block| block.trust)
+        .fold(Trust::Operator, Trust::join)
+}
+
+fn text_of(parts: &[Part]) -> String {
+    let texts = parts.iter().filter_map(|part| match part {
+        Part::Text { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}

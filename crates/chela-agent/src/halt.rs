@@ -1,0 +1,90 @@
+//! The kill switch: one file that stops every agent of this home.
+//!
+//! It is looked at before every effect and every model call, and while one runs. A file works
+//! across processes and needs nobody to be reachable.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use chela_core::Host;
+use serde::{Deserialize, Serialize};
+
+/// How often a running call looks at it.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// That everything is stopped, since when and why.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Halt {
+    /// Milliseconds since 1970.
+    pub at: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{} cannot be {what}: {error}", path.display())]
+pub struct HaltError {
+    path: PathBuf,
+    what: &'static str,
+    error: std::io::Error,
+}
+
+impl Halt {
+    /// What whoever wants to work is told.
+    pub fn in_words(&self) -> String {
+        let why = self
+            .reason
+            .as_ref()
+            .map_or(String::new(), |reason| format!(" ({reason})"));
+        format!("Every agent is stopped{why}. `chela stop --lift` lets them work again.")
+    }
+
+    fn path(host: &Host) -> PathBuf {
+        host.state_dir().join("stopped.json")
+    }
+
+    /// Whether everything is stopped. A file that cannot be read stops too.
+    pub fn is_set(host: &Host) -> bool {
+        Self::path(host).exists()
+    }
+
+    pub fn look(host: &Host) -> Option<Self> {
+        let path = Self::path(host);
+        path.exists().then(|| {
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            serde_json::from_str(&text).unwrap_or_default()
+        })
+    }
+
+    /// Stops everything, from now on.
+    pub fn set(host: &Host, reason: Option<String>) -> Result<(), HaltError> {
+        let path = Self::path(host);
+        let halt = Self {
+            at: host.unix_millis(),
+            reason,
+        };
+        let text = serde_json::to_string(&halt).unwrap_or_default();
+        let written = std::fs::create_dir_all(host.state_dir())
+            .and_then(|()| std::fs::write(&path, text + "\n"));
+        written.map_err(|error| HaltError {
+            path,
+            what: "written",
+            error,
+        })
+    }
+
+    /// Lets agents work again. Says whether they were stopped.
+    pub fn lift(host: &Host) -> Result<bool, HaltError> {
+        let path = Self::path(host);
+        match std::fs::remove_file(&path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(HaltError {
+                path,
+                what: "removed",
+                error,
+            }),
+        }
+    }
+}

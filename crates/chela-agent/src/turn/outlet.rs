@@ -1,0 +1,153 @@
+//! Where what the model says leaves: the reply is a sink too.
+//!
+//! A link preview or a picture is fetched without a click. In a session that has read text from
+//! outside, addresses of hosts the owner did not name stay readable and lead nowhere. There the
+//! text goes out in pieces that hold no half address; in any other session as it comes.
+
+use std::sync::{Mutex, PoisonError};
+
+use chela_guard::flow::{Defanged, Taint, defang};
+
+use super::{Delivery, Reply, Surface, TurnEvent};
+use crate::conversation::Conversation;
+use crate::reply::Shown;
+
+pub(super) struct Outlet<'a> {
+    talk: &'a Conversation,
+    surface: &'a dyn Surface,
+    /// Text that may still become part of an address.
+    held: Mutex<String>,
+}
+
+impl<'a> Outlet<'a> {
+    pub fn new(talk: &'a Conversation, surface: &'a dyn Surface) -> Self {
+        Self {
+            talk,
+            surface,
+            held: Mutex::default(),
+        }
+    }
+
+    pub fn show(&self, shown: Shown) {
+        match shown {
+            Shown::Text(text) => {
+                let text = {
+                    let mut held = self.held();
+                    held.push_str(&text);
+                    match self.talk.taint() {
+                        Taint::Clean => std::mem::take(&mut *held),
+                        Taint::Tainted => {
+                            let whole = whole_until(&held);
+                            let rest = held.split_off(whole);
+                            std::mem::replace(&mut *held, rest)
+                        }
+                    }
+                };
+                self.say(&text);
+            }
+            Shown::Reasoning(text) => {
+                let text = self.harmless(&text).text;
+                self.surface.event(TurnEvent::Reasoning(text));
+            }
+            Shown::Retracted => {
+                self.drop_held();
+                self.surface.event(TurnEvent::Retracted);
+            }
+        }
+    }
+
+    /// What was held does not count any more.
+    pub fn drop_held(&self) {
+        self.held().clear();
+    }
+
+    /// Lets out the rest, and gives the reply as it may be delivered.
+    pub fn finish(&self, reply: Reply) -> Reply {
+        let rest = std::mem::take(&mut *self.held());
+        self.say(&rest);
+        let Reply::Deliver(delivery) = reply else {
+            return reply;
+        };
+        let Defanged { text, addresses } = self.harmless(&delivery.text);
+        let (media, left_out): (Vec<String>, Vec<String>) = delivery
+            .media
+            .into_iter()
+            .partition(|media| self.harmless(media).addresses == 0);
+        let changed = addresses + left_out.len();
+        if changed > 0 {
+            let what = match changed {
+                1 => "1 address in the reply leads".to_owned(),
+                many => format!("{many} addresses in the reply lead"),
+            };
+            self.surface.event(TurnEvent::Notice(format!(
+                "{what} to hosts you did not name: made harmless, because text from outside was read."
+            )));
+        }
+        Reply::Deliver(Delivery {
+            text,
+            media,
+            ..delivery
+        })
+    }
+
+    fn say(&self, text: &str) {
+        if !text.is_empty() {
+            let text = self.harmless(text).text;
+            self.surface.event(TurnEvent::Text(text));
+        }
+    }
+
+    fn harmless(&self, text: &str) -> Defanged {
+        let rules = self.talk.guard_rules();
+        self.talk
+            .seen
+            .with(|seen| defang(rules.judge(), seen, text))
+    }
+
+    fn held(&self) -> std::sync::MutexGuard<'_, String> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How much of a text can go: up to the last blank that no open bracket comes before. A picture
+/// is only a picture with what stands before its address.
+fn whole_until(text: &str) -> usize {
+    /// More than this is never held back.
+    const MOST: usize = 4_000;
+    if text.len() > MOST {
+        return text.len();
+    }
+    let line = text.rfind('\n').map_or(0, |at| at + 1);
+    let open = text[line..].rfind("![").or_else(|| text[line..].rfind('['));
+    let closed = text[line..].rfind(')');
+    let until = match (open, closed) {
+        (Some(open), Some(closed)) if closed > open => text.len(),
+        (Some(open), _) => line + open,
+        (None, _) => text.len(),
+    };
+    text[..until].rfind(char::is_whitespace).map_or(0, |at| {
+        at + text[at..].chars().next().map_or(1, char::len_utf8)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::whole_until;
+
+    #[test]
+    fn no_half_address_goes_out() {
+        let goes = |text: &str| text[..whole_until(text)].to_owned();
+        assert_eq!(goes("see https://evil.exam"), "see ");
+        assert_eq!(
+            goes("see https://evil.example/x now"),
+            "see https://evil.example/x "
+        );
+        assert_eq!(goes("a ![logo pic](https://e"), "a ");
+        assert_eq!(
+            goes("a ![logo](https://e.x/a.png) and"),
+            "a ![logo](https://e.x/a.png) "
+        );
+        assert_eq!(goes("done.\n![x"), "done.\n");
+        assert_eq!(goes("word"), "");
+    }
+}

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use chela_config::{AgentView, Loaded};
+use chela_core::secret::Redactor;
 use chela_core::{AgentId, Host, SessionKey};
 use chela_ledger::Ledger;
 use chela_model::{Chain, Http, Models, ResolveError, Selection};
@@ -24,6 +25,7 @@ pub struct Agents {
     pub(crate) assembler: Assembler<Host, Arc<Loaded>>,
     sessions: Mutex<BTreeMap<AgentId, Arc<Sessions>>>,
     ledger: OnceLock<Option<Arc<Ledger>>>,
+    redactor: OnceLock<Arc<Redactor>>,
     /// Sub-agents that run in this process.
     pub(crate) running: Mutex<BTreeSet<String>>,
     /// How many were ever started.
@@ -58,6 +60,7 @@ impl Agents {
             assembler: Assembler::new(host.clone(), Arc::clone(&loaded)),
             sessions: Mutex::default(),
             ledger: OnceLock::new(),
+            redactor: OnceLock::new(),
             running: Mutex::default(),
             spawned: AtomicU64::new(0),
             host: host.clone(),
@@ -93,8 +96,17 @@ impl Agents {
             return Ok(Arc::clone(sessions));
         }
         let sessions = Arc::new(Sessions::open(&self.host, agent)?);
+        sessions.hide_with(self.redactor());
         all.insert(agent.clone(), Arc::clone(&sessions));
         Ok(sessions)
+    }
+
+    /// What takes secrets out of everything that is kept, shown or sent.
+    pub fn redactor(&self) -> Arc<Redactor> {
+        let made = self
+            .redactor
+            .get_or_init(|| secrets::redactor(&self.host, &self.loaded));
+        Arc::clone(made)
     }
 
     /// The record of what happens. `None` when it cannot be opened: then nothing but reading is
@@ -103,7 +115,7 @@ impl Agents {
         self.ledger
             .get_or_init(|| {
                 let ledger = Ledger::open(&self.host).ok()?;
-                ledger.keep_secret(secrets::known(&self.loaded));
+                ledger.hide_with(self.redactor());
                 Some(Arc::new(ledger))
             })
             .clone()

@@ -6,10 +6,11 @@
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use chela_config::Loaded;
 use chela_core::cut::Limit;
+use chela_core::secret::Redactor;
 use chela_core::{AgentId, Audience, Host, SessionForm, SessionKey};
 use chela_model::ToolSchema;
 use chela_prompt::{
@@ -25,6 +26,7 @@ use chela_workspace::{
 use crate::knobs::{Knobs, OwnerView};
 use crate::report::{Limits, SandboxState};
 use crate::secret::{SecretError, installation_secret};
+use crate::secrets::redactor_for_prompts;
 use crate::skills::{listing_of, skills_of};
 use crate::toolset;
 
@@ -111,6 +113,7 @@ pub struct Assembler<H, L> {
     loaded: L,
     /// Workspaces seen so far, with the files they have read, and the knobs of their agents.
     known: Mutex<Vec<(AgentId, Known)>>,
+    redactor: OnceLock<Redactor>,
 }
 
 impl<H, L: Borrow<Loaded>> std::fmt::Debug for Assembler<H, L> {
@@ -142,6 +145,7 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
             host,
             loaded,
             known: Mutex::new(Vec::new()),
+            redactor: OnceLock::new(),
         }
     }
 
@@ -352,7 +356,7 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
                 Machine::Anywhere => None,
             }),
             owners: self.owners(knobs, facts.session)?,
-            files: context.files.iter().map(context_file).collect(),
+            files: self.files(context),
             truncation_notice: match context.notice {
                 Some(_) => TruncationNotice::Shown,
                 None => TruncationNotice::Hidden,
@@ -371,6 +375,15 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
                 Machine::Anywhere => "<workspace>".to_owned(),
             })
         })
+    }
+
+    /// The files of the context. A key someone left in one is not sent along.
+    fn files(&self, context: &LoadedContext) -> Vec<ContextFile> {
+        let redactor = self
+            .redactor
+            .get_or_init(|| redactor_for_prompts(self.host(), self.loaded()));
+        let files = context.files.iter();
+        files.map(|file| context_file(file, redactor)).collect()
     }
 
     /// The tools the agent would get if a session began now.
@@ -489,10 +502,10 @@ fn scope_of(session: &SessionKey, knobs: &Knobs) -> SessionScope {
     }
 }
 
-fn context_file(file: &chela_workspace::ContextFile) -> ContextFile {
+fn context_file(file: &chela_workspace::ContextFile, redactor: &Redactor) -> ContextFile {
     ContextFile {
         path: file.shown_path.clone(),
-        content: chela_prompt::CleanText::new(&file.content),
+        content: chela_prompt::CleanText::new(&redactor.redact(&file.content)),
         origin: file.origin.clone(),
         trust: file.trust,
         audience: file.audience,

@@ -33,6 +33,6 @@ pub use load::{
 pub use migrate::{MIGRATIONS, Migration, Moved, migrated_json, migrated_text};
 pub use model::Config;
 pub use node::{At, FileId, Kind, Member, Node};
-pub use redact::{is_secret_key, redact, redacted};
+pub use redact::{is_secret_key, redact, redacted, secrets_in};
 pub use schema::{schema, schema_at};
 pub use view::{AgentView, HeartbeatView, ModelAlias, Provenance, Resolved, ViewEntry};

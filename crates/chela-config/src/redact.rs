@@ -1,5 +1,6 @@
 //! Secrets are never shown.
 
+use chela_core::secret::starts_like_one;
 use serde_json::Value;
 
 use crate::key_path::{KeyPath, Segment};
@@ -28,37 +29,30 @@ const SECRET_ENDS: [&str; 14] = [
     "cookie",
 ];
 
-/// Starts of well-known credentials.
-const SECRET_STARTS: [&str; 14] = [
-    "sk-",
-    "sk_",
-    "xoxb-",
-    "xoxp-",
-    "xapp-",
-    "ghp_",
-    "gho_",
-    "github_pat_",
-    "glpat-",
-    "AIza",
-    "AKIA",
-    "eyJ",
-    "ya29.",
-    "-----BEGIN",
-];
-
 /// Hides every secret in a value that stands at `path` in the config. Names of variables
 /// (`${VAR}`) and references to where a secret is kept stay readable.
 pub fn redact(value: &mut Value, path: &KeyPath) {
-    let shape = shape_at(path).map(|(shape, _)| shape);
-    let named = path
-        .segments()
-        .iter()
-        .rev()
-        .find_map(|segment| match segment {
-            Segment::Key(key) => Some(is_secret_key(key)),
-            Segment::Index(_) => None,
-        });
-    hide(value, shape, named.unwrap_or(false));
+    each_secret(value, &Stand::at(path), &mut |_, secret| {
+        // Where a secret is kept is no secret.
+        if !secret.is_object() {
+            *secret = Value::from(HIDDEN);
+        }
+    });
+}
+
+/// Every credential of a config, by the path of its key: the text itself, or the object that says
+/// where it is kept.
+pub fn secrets_in(tree: &Node) -> Vec<(KeyPath, Value)> {
+    let mut found = Vec::new();
+    let mut value = tree.to_json();
+    each_secret(
+        &mut value,
+        &Stand::at(&KeyPath::root()),
+        &mut |path, secret| {
+            found.push((path.clone(), secret.clone()));
+        },
+    );
+    found
 }
 
 /// A node as JSON, with its secrets hidden; a secret that came from the environment shows the
@@ -81,32 +75,67 @@ pub fn is_secret_key(key: &str) -> bool {
     SECRET_ENDS.iter().any(|end| folded.ends_with(end))
 }
 
-fn hide(value: &mut Value, shape: Option<&'static Shape>, secret: bool) {
-    let secret = secret || shape.is_some_and(Shape::is_secret);
+/// Where in the config a value stands.
+struct Stand {
+    path: KeyPath,
+    shape: Option<&'static Shape>,
+    /// A key above it says that it is secret.
+    secret: bool,
+}
+
+impl Stand {
+    fn at(path: &KeyPath) -> Self {
+        let named = path
+            .segments()
+            .iter()
+            .rev()
+            .find_map(|segment| match segment {
+                Segment::Key(key) => Some(is_secret_key(key)),
+                Segment::Index(_) => None,
+            });
+        Self {
+            path: path.clone(),
+            shape: shape_at(path).map(|(shape, _)| shape),
+            secret: named.unwrap_or(false),
+        }
+    }
+}
+
+fn each_secret(value: &mut Value, stand: &Stand, act: &mut dyn FnMut(&KeyPath, &mut Value)) {
+    let secret = stand.secret || stand.shape.is_some_and(Shape::is_secret);
     match value {
         Value::String(text) => {
             let shown = text.is_empty() || is_variable(text);
-            if !shown && (secret || SECRET_STARTS.iter().any(|start| text.starts_with(start))) {
-                *text = HIDDEN.to_owned();
+            if !shown && (secret || starts_like_one(text)) {
+                act(&stand.path, value);
             }
         }
-        Value::Number(_) if secret => *value = Value::from(HIDDEN),
+        Value::Number(_) if secret => act(&stand.path, value),
+        Value::Object(map) if secret && map.contains_key("source") => act(&stand.path, value),
         Value::Array(items) => {
-            let item = shape.and_then(Shape::item);
-            items.iter_mut().for_each(|value| hide(value, item, secret));
+            let shape = stand.shape.and_then(Shape::item);
+            for (at, item) in items.iter_mut().enumerate() {
+                let path = stand.path.index(at);
+                each_secret(
+                    item,
+                    &Stand {
+                        path,
+                        shape,
+                        secret,
+                    },
+                    act,
+                );
+            }
         }
         Value::Object(map) => {
-            // Where a secret is kept is no secret.
-            if secret && map.contains_key("source") {
-                return;
-            }
             for (key, value) in map {
-                let step = shape.and_then(|shape| shape.under_key(key));
-                hide(
-                    value,
-                    step.map(|step| step.shape),
-                    secret || is_secret_key(key),
-                );
+                let step = stand.shape.and_then(|shape| shape.under_key(key));
+                let inner = Stand {
+                    path: stand.path.key(key),
+                    shape: step.map(|step| step.shape),
+                    secret: secret || is_secret_key(key),
+                };
+                each_secret(value, &inner, act);
             }
         }
         _ => {}

@@ -2,6 +2,7 @@
 //! `cargo bench -p chela-core --bench text`.
 
 use chela_core::cut::{CutRequest, Limit, cut};
+use chela_core::secret::{Redactor, Secret};
 use chela_core::{sanitize, tokens};
 use chela_testkit::bench::{Stats, measure};
 
@@ -36,6 +37,16 @@ fn main() {
         "/home/somebody/workspace/notes.md",
         &|text| sanitize::literal(text).len(),
     );
+
+    let known = (0..20).map(|at| Secret {
+        name: format!("secret-{at}"),
+        value: format!("value-{at}-of-a-secret-that-is-known"),
+    });
+    let redactor = Redactor::new(Some("key".to_owned()), known.collect());
+    let hidden = |text: &str| redactor.redact(text).len();
+    report("secrets: English", &english, &hidden);
+    report("secrets: Rust code", &code, &hidden);
+    report("secrets: Chinese and others", &cjk, &hidden);
 
     let cut_to = |text: &str, limit: Limit| {
         let request = CutRequest {

@@ -9,11 +9,11 @@ mod head;
 mod verify;
 
 use chela_core::ContentHash;
+use chela_core::secret::Redactor;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::redact::redact_text;
 use crate::seal::Seal;
 use crate::store::{Durable, Ledger, LedgerError, Trouble};
 
@@ -173,7 +173,7 @@ impl Ledger {
                 end: None,
                 head: lock.read(),
                 now: self.host.unix_millis(),
-                secrets: self.known_secrets(),
+                redactor: self.redactor(),
             };
             let value = work(tx, &mut chain)?;
             Ok((value, chain.end))
@@ -193,7 +193,7 @@ pub(crate) struct Chain {
     end: Option<Head>,
     head: head::Found,
     now: u64,
-    secrets: Vec<crate::redact::Secret>,
+    redactor: std::sync::Arc<Redactor>,
 }
 
 impl Chain {
@@ -237,7 +237,7 @@ impl Chain {
             seq: end.seq + 1,
             at: self.now,
             kind: kind.as_str().to_owned(),
-            body: redact_text(&body.to_string(), &self.secrets),
+            body: self.redactor.redact_json(&body.to_string()).into_owned(),
             prev: end.hash,
             hash: end.hash,
         };

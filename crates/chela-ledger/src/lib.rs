@@ -35,7 +35,7 @@ pub use record::{
     ApprovalMark, CallMark, Change, Difference, Outcome, Record, RecordFilter, RecordId, Replayed,
     RequestRecord, Side, Summary,
 };
-pub use redact::{Redaction, Secret};
+pub use redact::Redaction;
 pub use retain::{Forgotten, Retention};
 pub use shape::Place;
 pub use spend::{

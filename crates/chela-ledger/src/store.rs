@@ -1,14 +1,14 @@
 //! The file of the ledger.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 use std::time::Duration;
 
 use chela_core::Host;
+use chela_core::secret::Redactor;
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
 use crate::record::Recents;
-use crate::redact::Secret;
 use crate::schema;
 
 /// How long a writer waits for another before it gives up.
@@ -20,7 +20,7 @@ pub struct Ledger {
     connection: Mutex<Connection>,
     path: PathBuf,
     pub(crate) host: Host,
-    pub(crate) secrets: RwLock<Vec<Secret>>,
+    redactor: RwLock<Arc<Redactor>>,
     pub(crate) recent: Recents,
 }
 
@@ -121,7 +121,7 @@ impl Ledger {
             connection: Mutex::new(connection),
             path: path.to_owned(),
             host: host.clone(),
-            secrets: RwLock::default(),
+            redactor: RwLock::default(),
             recent: Recents::default(),
         })
     }
@@ -130,20 +130,22 @@ impl Ledger {
         &self.path
     }
 
-    /// Values that must never be stored: wherever one occurs in what is recorded from now on, its
-    /// name is stored in its place.
-    pub fn keep_secret(&self, secrets: Vec<Secret>) {
+    /// Secrets must never be stored: what it finds in what is recorded from now on is stored as
+    /// what stands for it. Without one, secrets are known by their shape alone.
+    pub fn hide_with(&self, redactor: Arc<Redactor>) {
         *self
-            .secrets
+            .redactor
             .write()
-            .unwrap_or_else(std::sync::PoisonError::into_inner) = secrets;
+            .unwrap_or_else(std::sync::PoisonError::into_inner) = redactor;
     }
 
-    pub(crate) fn known_secrets(&self) -> Vec<Secret> {
-        self.secrets
-            .read()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .clone()
+    pub(crate) fn redactor(&self) -> Arc<Redactor> {
+        Arc::clone(
+            &self
+                .redactor
+                .read()
+                .unwrap_or_else(std::sync::PoisonError::into_inner),
+        )
     }
 
     /// A consistent look at the file.

@@ -1,5 +1,8 @@
 //! One entry of a transcript.
 
+use std::borrow::Cow;
+
+use chela_core::secret::Redactor;
 use chela_core::{Origin, Trust};
 use chela_model::{Message, Part, StopReason, Usage};
 use serde::{Deserialize, Serialize};
@@ -194,6 +197,18 @@ impl Body {
             Self::TurnEnded { how } => serde_json::to_string(how),
             Self::Unknown { text, .. } => Ok(text.clone()),
         }
+    }
+
+    /// As it goes to the disk.
+    pub(super) fn encode_without_secrets(
+        &self,
+        redactor: &Redactor,
+    ) -> Result<String, serde_json::Error> {
+        let text = self.encode()?;
+        Ok(match redactor.redact_json(&text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(clean) => clean,
+        })
     }
 
     /// Never fails: what cannot be read is kept as [`Body::Unknown`].

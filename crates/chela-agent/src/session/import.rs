@@ -82,7 +82,7 @@ impl Sessions {
         let texts = read
             .entries
             .iter()
-            .map(|entry| entry.body.encode())
+            .map(|entry| entry.body.encode_without_secrets(&self.redactor()))
             .collect::<Result<Vec<_>, _>>()
             .map_err(|source| self.unwritable(source))?;
         self.write(|transaction| {

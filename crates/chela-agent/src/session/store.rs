@@ -1,9 +1,10 @@
 //! The file of sessions, and which session a key stands for.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use chela_core::secret::Redactor;
 use chela_core::{AgentId, ContentHash, Host, SessionKey};
 use rusqlite::{
     Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params,
@@ -23,6 +24,7 @@ pub struct Sessions {
     connection: Mutex<Connection>,
     path: PathBuf,
     host: Host,
+    redactor: RwLock<Arc<Redactor>>,
 }
 
 /// The id of a session, in the form of a UUID.
@@ -158,6 +160,20 @@ impl Sessions {
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Secrets are not kept: what this one finds is written down as what stands for it, and since
+    /// a request is made from what is written down, no model reads it either. Without one,
+    /// secrets are known by their shape alone.
+    pub fn hide_with(&self, redactor: Arc<Redactor>) {
+        *self
+            .redactor
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = redactor;
+    }
+
+    pub(super) fn redactor(&self) -> Arc<Redactor> {
+        Arc::clone(&self.redactor.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The session a key stands for at this moment: the one that goes on, or a new one when there
@@ -351,6 +367,7 @@ impl Sessions {
             connection: Mutex::new(connection),
             path: path.to_owned(),
             host: host.clone(),
+            redactor: RwLock::default(),
         }
     }
 }

@@ -91,7 +91,7 @@ impl Sessions {
         let now = self.now();
         let texts = bodies
             .iter()
-            .map(Body::encode)
+            .map(|body| body.encode_without_secrets(&self.redactor()))
             .collect::<Result<Vec<_>, _>>()
             .map_err(|source| self.unwritable(source))?;
         self.write(|transaction| {

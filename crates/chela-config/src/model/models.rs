@@ -37,6 +37,24 @@ section! {
         defaults: BTreeMap<String, String>,
         /// Limits while credentials are read.
         resolution: Foreign,
+        /// Secrets tools may use without the model seeing them: it writes `${secret:NAME}`, and
+        /// the value is put in where it is used.
+        named: BTreeMap<String, NamedSecret>,
+    }
+
+    /// A secret tools may use.
+    struct NamedSecret {
+        /// The secret itself, better written as `${VAR}`, or where to find it.
+        [required]
+        value: Option<Secret>,
+        /// What it opens, told to the model.
+        description: Option<String>,
+        /// Commands may have it, in a variable of their environment.
+        exec: bool,
+        /// Hosts that pages may be read from with it, in a header. Never any other.
+        hosts: Vec<String>,
+        /// Agents that may use it. Unset: all.
+        agents: Option<Vec<String>>,
     }
 }
 

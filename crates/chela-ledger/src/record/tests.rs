@@ -1,11 +1,12 @@
 use std::collections::BTreeSet;
 
+use chela_core::secret::{Form, Redactor, Secret};
 use chela_core::{Origin, Usage};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::testing::{Desk, Said, chat, section};
-use crate::{Change, LedgerError, Outcome, RecordFilter, RecordId, Retention, Secret};
+use crate::{Change, LedgerError, Outcome, RecordFilter, RecordId, Retention};
 
 fn nobody(_: &str) -> Option<String> {
     None
@@ -54,10 +55,12 @@ fn a_conversation_is_stored_once_and_comes_back_as_it_was_sent() {
 fn secrets_do_not_reach_the_disk() {
     let desk = Desk::new();
     let value = "sk-very-secret\"quoted";
-    desk.ledger.keep_secret(vec![Secret {
+    let secret = Secret {
         name: "OPENAI_API_KEY".into(),
         value: value.into(),
-    }]);
+    };
+    let redactor = Redactor::new(Some("key of the installation".into()), vec![secret]);
+    desk.ledger.hide_with(std::sync::Arc::new(redactor));
     let mut said = Said::new(
         "s1",
         &chat("you", &[&format!("my key is {value}, keep it")], &[]),
@@ -84,10 +87,11 @@ fn secrets_do_not_reach_the_disk() {
     }
     let record = desk.ledger.show(id).unwrap();
     assert_eq!(record.redactions[0].name, "OPENAI_API_KEY");
-    assert!(record.redactions[0].escaped);
-    assert_eq!(
-        record.outcome.unwrap().error.unwrap(),
-        "refused [secret OPENAI_API_KEY]"
+    assert_eq!(record.redactions[0].form, Form::Json);
+    let error = record.outcome.unwrap().error.unwrap();
+    assert!(
+        error.starts_with("refused [secret:OPENAI_API_KEY:"),
+        "{error}"
     );
     let blind = desk.ledger.replay(id, &nobody).unwrap();
     assert!(!blind.matches());

@@ -16,17 +16,17 @@ use crate::cache::{Reuse, Rewrite, Seen, compare};
 use crate::manifest;
 use crate::mark::SectionMark;
 use crate::pieces::pieces;
-use crate::redact::{Redaction, redact, redact_text};
+use crate::redact::{Redaction, redact};
 use crate::store::{Durable, Ledger, LedgerError, Trouble};
 
 impl Ledger {
     /// Puts a request on record and into the audit chain, and compares it with the one before it
     /// in its session. Survives the death of the process from here on.
     pub fn begin(&self, request: &RequestRecord<'_>) -> Result<(RecordId, Reuse), LedgerError> {
-        let secrets = self.known_secrets();
-        let (stored, redactions) = redact(request.body, &secrets);
+        let redactor = self.redactor();
+        let (stored, redactions) = redact(request.body, &redactor);
         // Some endpoints take their key in the address.
-        let url = redact_text(request.url, &secrets);
+        let url = redactor.redact(request.url);
         let request = &RequestRecord {
             url: &url,
             ..*request
@@ -60,12 +60,10 @@ impl Ledger {
 
     /// Notes what came of a request.
     pub fn finish(&self, id: RecordId, outcome: &Outcome) -> Result<(), LedgerError> {
-        let secrets = self.known_secrets();
-        let text = redact_text(&serde_json::to_string(outcome)?, &secrets);
-        let error = outcome
-            .error
-            .as_ref()
-            .map(|error| redact_text(error, &secrets));
+        let redactor = self.redactor();
+        let text = serde_json::to_string(outcome)?;
+        let text = redactor.redact_json(&text);
+        let error = outcome.error.as_ref().map(|error| redactor.redact(error));
         let usage = outcome.usage;
         self.chained(Durable::Process, |tx, chain| {
             let blob = blob::put(tx, text.as_bytes())?;

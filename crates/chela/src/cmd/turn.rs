@@ -251,7 +251,7 @@ fn replay(
     screen: &mut Screen,
     (id, as_json): (RecordId, bool),
 ) -> Outcome {
-    let secrets = chela_agent::known_secrets(&Setup::look(host).loaded);
+    let secrets = chela_agent::known_secrets(host, &Setup::look(host).loaded);
     let replayed = ledger.replay(id, &|name| {
         let known = secrets.iter().find(|secret| secret.name == name);
         known.map(|secret| secret.value.clone())

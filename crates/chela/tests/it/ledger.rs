@@ -5,8 +5,9 @@
     reason = "a test that cannot be set up fails here"
 )]
 
+use chela_core::secret::{Redactor, Secret};
 use chela_core::{AgentId, ContentHash, Host, Origin, SessionKey, Trust, Usage};
-use chela_ledger::{AuditKind, Ledger, Outcome, RequestRecord, Secret, SectionMark, ToolMark};
+use chela_ledger::{AuditKind, Ledger, Outcome, RequestRecord, SectionMark, ToolMark};
 use serde_json::json;
 
 use crate::home::Home;
@@ -18,10 +19,11 @@ fn talked() -> Home {
     let home = Home::ready();
     let host = Host::fixed(home.path(""));
     let ledger = Ledger::open_file(&host, &home.path(".chela/state/ledger.sqlite")).unwrap();
-    ledger.keep_secret(vec![Secret {
+    let secret = Secret {
         name: "env:TEST_API_KEY".to_owned(),
         value: "sk-very-secret".to_owned(),
-    }]);
+    };
+    ledger.hide_with(std::sync::Arc::new(Redactor::new(None, vec![secret])));
     let system = "Be kind. ".repeat(200);
     let sections = [SectionMark {
         id: "identity".to_owned(),
@@ -113,7 +115,7 @@ fn requests_are_listed_shown_compared_and_made_again() {
     let raw = home.run(&["turn", "show", "3", "--raw"]).json();
     assert_eq!(
         raw["messages"][1]["content"],
-        "question 1, my key is [secret env:TEST_API_KEY]"
+        "question 1, my key is [secret:env:TEST_API_KEY]"
     );
     let diff = home.run(&["turn", "diff", "2", "3"]).ok();
     assert!(diff.contains("+ tool exec"), "{diff}");

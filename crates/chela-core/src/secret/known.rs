@@ -1,0 +1,89 @@
+//! The values an installation holds, found in one pass.
+
+use std::sync::{Arc, OnceLock};
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+use super::{Form, Hit, KnownBy, Secret};
+
+/// Shorter values hide nothing and would be found everywhere.
+const SHORTEST: usize = 6;
+/// Shorter ones are not looked for in other forms.
+const SHORTEST_IN_FORM: usize = 8;
+
+#[derive(Default)]
+pub struct Known {
+    secrets: Vec<Secret>,
+    /// Made on first use: most processes never look.
+    search: OnceLock<Option<Search>>,
+}
+
+struct Search {
+    automaton: AhoCorasick,
+    /// What each needle stands for.
+    needles: Vec<(Arc<str>, Form)>,
+}
+
+impl Known {
+    pub fn of(secrets: Vec<Secret>) -> Self {
+        Self {
+            secrets,
+            search: OnceLock::new(),
+        }
+    }
+
+    pub fn secrets(&self) -> &[Secret] {
+        &self.secrets
+    }
+
+    /// Where they stand, in order; of two that overlap the earlier and longer one.
+    pub fn find(&self, text: &[u8]) -> Vec<Hit> {
+        let search = self.search.get_or_init(|| Search::of(&self.secrets));
+        let Some(search) = search else {
+            return Vec::new();
+        };
+        search
+            .automaton
+            .find_iter(text)
+            .map(|found| {
+                let (name, form) = &search.needles[found.pattern().as_usize()];
+                Hit {
+                    range: found.range(),
+                    name: Arc::clone(name),
+                    by: KnownBy::Value(*form),
+                }
+            })
+            .collect()
+    }
+}
+
+impl Search {
+    /// `None` when there is nothing to look for.
+    fn of(secrets: &[Secret]) -> Option<Self> {
+        let mut texts: Vec<String> = Vec::new();
+        let mut needles = Vec::new();
+        for secret in secrets {
+            if secret.value.trim().len() < SHORTEST {
+                continue;
+            }
+            let name: Arc<str> = secret.name.as_str().into();
+            for form in Form::ALL {
+                let text = form.write(&secret.value);
+                let usual = matches!(form, Form::Plain | Form::Json);
+                let looked_for = usual || secret.value.len() >= SHORTEST_IN_FORM;
+                if looked_for && !texts.contains(&text) {
+                    texts.push(text);
+                    needles.push((Arc::clone(&name), form));
+                }
+            }
+        }
+        if texts.is_empty() {
+            return None;
+        }
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(&texts)
+            .ok()?;
+        Some(Self { automaton, needles })
+    }
+}

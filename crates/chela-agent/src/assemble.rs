@@ -18,6 +18,7 @@ use chela_prompt::{
     RenderError, RuntimeFacts, SkillsListing, TruncationNotice,
 };
 use chela_skills::AgentSkills;
+use chela_workspace::trust::Custody;
 use chela_workspace::{
     BootstrapSettings, Condition, FileReport, FileStatus, LoadRequest, LoadedContext, SessionScope,
     Turn, Workspace,
@@ -29,6 +30,7 @@ use crate::secret::{SecretError, installation_secret};
 use crate::secrets::redactor_for_prompts;
 use crate::skills::{listing_of, skills_of};
 use crate::toolset;
+use crate::trust::custody_of;
 
 /// Which prompt is wanted. What is left open follows from the agent and the session.
 #[derive(Debug, Clone, Default)]
@@ -129,6 +131,7 @@ impl<H, L: Borrow<Loaded>> std::fmt::Debug for Assembler<H, L> {
 struct Known {
     knobs: Arc<Knobs>,
     workspace: Option<Arc<Workspace>>,
+    custody: Arc<Custody>,
     repo_root: Option<PathBuf>,
     /// A snapshot, as a session keeps one: the listing must not move under the cache.
     skills: Arc<AgentSkills>,
@@ -168,6 +171,11 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
     /// The skills of an agent, as its prompts list them.
     pub fn skills(&self, agent: &AgentId) -> Result<Arc<AgentSkills>, AssembleError> {
         Ok(self.known(agent)?.skills)
+    }
+
+    /// The files of an agent under watch.
+    pub fn custody(&self, agent: &AgentId) -> Result<Arc<Custody>, AssembleError> {
+        Ok(self.known(agent)?.custody)
     }
 
     pub fn knobs(&self, agent: &AgentId) -> Result<Arc<Knobs>, AssembleError> {
@@ -285,6 +293,7 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
             .or_else(|| repository_above(&knobs.workspace));
         let skills = skills_of(self.host(), self.loaded(), &view);
         let known = Known {
+            custody: Arc::new(custody_of(self.host(), self.loaded(), &view)),
             knobs: Arc::new(knobs),
             workspace,
             repo_root,
@@ -328,6 +337,7 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
             execution: None,
             extensions: &[],
             notices_seen: &BTreeSet::new(),
+            custody: Some(&known.custody),
         })
     }
 

@@ -24,6 +24,7 @@ pub mod skills;
 pub mod slash;
 pub mod subagents;
 mod toolset;
+pub mod trust;
 pub mod turn;
 pub mod vectors;
 pub mod why;

@@ -39,6 +39,7 @@ fn main() {
         execution: None,
         extensions: &[],
         notices_seen: &seen,
+        custody: None,
     };
     let open = |dir: &Path| Workspace::open(&host, dir).unwrap();
     let workspace = open(temp.path());

@@ -26,7 +26,7 @@ impl DiskError {
 }
 
 /// Replaces `path` in one step, keeping the permissions of what was there.
-pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(DiskError::new("create folder", folder))?;
     let temporary = temporary_beside(path);

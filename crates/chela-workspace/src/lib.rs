@@ -25,11 +25,12 @@ mod report;
 mod seed;
 mod settings;
 mod source;
+pub mod trust;
 mod workspace;
 
 pub use context_file::ContextFile;
 pub use core_file::{CoreFile, Need, PromptOrder};
-pub use disk::DiskError;
+pub use disk::{DiskError, write_atomically as replace_file};
 pub use extension::{BootstrapContext, BootstrapExtension};
 pub use git::CommitId;
 pub use history::{
@@ -38,7 +39,7 @@ pub use history::{
 pub use load::{ExecutionFolder, LoadRequest, LoadedContext, SessionScope, Turn, WorkspaceAge};
 pub use markdown::{heartbeat_has_work, strip_front_matter};
 pub use notice::{NoticeStore, OwnerNotice, PromptNotice, owner_notices, prompt_notice};
-pub use record::{Condition, Stage, WorkspaceRecord};
+pub use record::{Beginning, Condition, Stage, WorkspaceRecord};
 pub use report::{
     Budget, Dropped, ExtensionAction, ExtensionChange, FileReport, FileStatus, Remark,
     limit_in_words,

@@ -14,11 +14,13 @@ use crate::budget::{Claim, ClaimText, Share, share_out};
 use crate::context_file::ContextFile;
 use crate::core_file::{CoreFile, Need, PromptOrder};
 use crate::extension::{self, BootstrapContext, BootstrapExtension, Touched};
+use crate::markdown::heartbeat_has_work;
 use crate::notice::{PromptNotice, prompt_notice};
 use crate::read::{Located, Look, look};
 use crate::report::{Budget, FileReport, FileStatus, Remark};
 use crate::settings::{BootstrapSettings, TruncationWarning};
 use crate::source::Source;
+use crate::trust::{Custody, Reads, Ruling};
 use crate::workspace::Workspace;
 use candidate::{Candidate, NameUse, Place, candidates, gate};
 
@@ -37,6 +39,8 @@ pub struct LoadRequest<'a> {
     pub extensions: &'a [&'a dyn BootstrapExtension],
     /// Keys of prompt notices given in earlier sessions; matters to `TruncationWarning::Once`.
     pub notices_seen: &'a BTreeSet<ContentHash>,
+    /// Who watches the files. `None`: every file is taken as it is.
+    pub custody: Option<&'a Custody>,
 }
 
 /// The kinds of session that differ in which files they get.
@@ -139,26 +143,70 @@ fn draft(
         Ok(source) => source,
         Err(status) => return Some(candidate.into_draft(status)),
     };
-    let has_something = match candidate.core {
-        Some(CoreFile::Heartbeat) => source.has_heartbeat_work(),
-        _ => source.has_text,
+    let ruling = request
+        .custody
+        .map(|custody| custody.rule(&located.resolved, &source));
+    Some(settled(request, candidate, source, ruling))
+}
+
+/// A file that was read, as far as its record lets it into the prompt.
+fn settled(
+    request: &LoadRequest<'_>,
+    candidate: Candidate,
+    source: Arc<Source>,
+    ruling: Option<Ruling>,
+) -> Draft {
+    let core = candidate.core;
+    let says_something = |text: &str| match core {
+        Some(CoreFile::Heartbeat) => heartbeat_has_work(text),
+        _ => !text.trim().is_empty(),
     };
-    let status = if has_something {
-        FileStatus::Injected
-    } else {
-        FileStatus::Blank
+    let reads = ruling.as_ref().map_or(&Reads::File, |ruling| &ruling.reads);
+    let has_something = match (reads, core) {
+        (Reads::File, Some(CoreFile::Heartbeat)) => source.has_heartbeat_work(),
+        (Reads::File, _) => source.has_text,
+        (Reads::Trusted { text, .. }, _) => says_something(text),
+        (Reads::Nothing, _) => true,
+    };
+    let status = match reads {
+        Reads::Nothing => FileStatus::SetAside,
+        _ if has_something => FileStatus::Injected,
+        _ => FileStatus::Blank,
     };
     let mut draft = candidate.into_draft(status);
     let file = &mut draft.touched.file;
     file.raw_chars = source.raw_chars;
-    file.origin = Origin::File {
-        path: file.shown_path.clone(),
-        hash: source.hash,
-    };
     draft.hash = Some(source.hash);
     draft.remarks.clone_from(&source.remarks);
-    draft.source = has_something.then_some(source);
-    Some(draft)
+    if let Some(ruling) = &ruling {
+        file.trust = file.trust.min(ruling.judged.judgement.trust);
+        draft
+            .remarks
+            .extend(Remark::of_trust(&ruling.judged, file, request.agent));
+    }
+    let path = file.shown_path.clone();
+    match reads {
+        Reads::File => {
+            file.origin = Origin::File {
+                path,
+                hash: source.hash,
+            };
+            draft.source = has_something.then_some(source);
+        }
+        Reads::Trusted { hash, text } => {
+            file.origin = Origin::File { path, hash: *hash };
+            if has_something {
+                file.content = Arc::clone(text);
+            }
+        }
+        Reads::Nothing => {
+            let text = include_str!("../text/set-aside.txt").trim();
+            file.content = text.replace("{name}", &path).into();
+            file.origin = Origin::Runtime;
+            file.trust = Trust::Operator;
+        }
+    }
+    draft
 }
 
 /// A file that is not there: the agent is told only when it needs the file in this session.

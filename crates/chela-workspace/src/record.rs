@@ -26,8 +26,21 @@ pub struct WorkspaceRecord {
     pub stage: Stage,
     /// When the first conversation was over.
     pub settled_at: Option<u64>,
+    #[serde(default)]
+    pub beginning: Beginning,
     /// The files Chela wrote, with the hash of what it wrote.
     pub seeded: BTreeMap<String, ContentHash>,
+}
+
+/// Whose files a workspace began with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Beginning {
+    /// Chela wrote them.
+    #[default]
+    Made,
+    /// They were there before: a folder of the owner's, or somebody's repository.
+    Adopted,
 }
 
 /// How far a workspace has come.
@@ -118,9 +131,17 @@ impl WorkspaceRecord {
         }
     }
 
-    pub(crate) fn begin(host: &Host, dir: &Path) -> Self {
+    pub(crate) fn begin(host: &Host, dir: &Path, before: Condition) -> Self {
         let known = Self::read(host, dir);
+        let beginning = match before {
+            Condition::Adopted => Beginning::Adopted,
+            _ => known
+                .as_ref()
+                .map(|known| known.beginning)
+                .unwrap_or_default(),
+        };
         Self {
+            beginning,
             version: 1,
             dir: host.cwd.join(dir),
             created_at: known
@@ -159,7 +180,7 @@ fn has_bootstrap(dir: &Path) -> bool {
     std::fs::symlink_metadata(dir.join(CoreFile::Bootstrap.name())).is_ok()
 }
 
-fn has_core_files(dir: &Path) -> bool {
+pub(crate) fn has_core_files(dir: &Path) -> bool {
     let names = CoreFile::ALL.into_iter().map(CoreFile::name);
     names
         .chain([CoreFile::LOWER_MEMORY, "memory"])

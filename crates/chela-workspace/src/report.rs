@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use chela_core::cut::{DroppedPart, Limit};
-use chela_core::{Audience, ContentHash, Trust, Zone, grouped};
+use chela_core::{AgentId, Audience, ContentHash, Trust, Zone, grouped};
 use serde::Serialize;
 
+use crate::context_file::ContextFile;
 use crate::core_file::Need;
+use crate::trust::{Act, Ground, Judged, State, Suspicion};
 
 /// One file that is, or might have been, in the prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -83,6 +85,8 @@ pub enum FileStatus {
     RemovedByExtension {
         id: String,
     },
+    /// Somebody wrote it whom the owner has not confirmed, and there is no version to stand in.
+    SetAside,
 }
 
 /// Which of the two limits cut a file.
@@ -130,6 +134,20 @@ pub enum Remark {
     PinsOverLimit {
         needed: usize,
     },
+    /// It is not the version on record.
+    Unconfirmed {
+        state: State,
+        /// What is used in its place.
+        act: Act,
+        ground: Ground,
+        /// How the owner names it in a command.
+        name: String,
+    },
+    /// It reads like an instruction that somebody slipped in.
+    Suspicious {
+        severity: Suspicion,
+        what: String,
+    },
 }
 
 /// What an extension did to a file.
@@ -162,6 +180,7 @@ impl FileStatus {
             self,
             Self::Injected
                 | Self::Truncated { .. }
+                | Self::SetAside
                 | Self::Missing {
                     need: Need::Required
                 }
@@ -183,7 +202,40 @@ impl FileReport {
                     | FileStatus::Unreadable { .. }
                     | FileStatus::OutsideWorkspace { .. }
                     | FileStatus::NotAFile { .. }
+                    | FileStatus::SetAside
             )
+    }
+}
+
+impl Remark {
+    /// What the owner should know about who wrote a file. What the policy lets pass is no news,
+    /// and a weak suspicion about a version that is known is none either.
+    pub(crate) fn of_trust(judged: &Judged, file: &ContextFile, agent: &AgentId) -> Vec<Self> {
+        let judgement = &judged.judgement;
+        let allowed = judged.is_allowed;
+        let whose = match *agent == AgentId::main() {
+            true => String::new(),
+            false => format!(" --agent {agent}"),
+        };
+        let unconfirmed = (judgement.waits() && !allowed).then(|| Self::Unconfirmed {
+            state: judgement.state,
+            act: judgement.act,
+            ground: judged.ground,
+            name: format!("{}{whose}", file.shown_path),
+        });
+        let least = match judgement.waits() {
+            true => Suspicion::Medium,
+            false => Suspicion::High,
+        };
+        let found = judged.found.as_ref();
+        let suspicious =
+            found
+                .filter(|found| found.severity >= least)
+                .map(|found| Self::Suspicious {
+                    severity: found.severity,
+                    what: found.what.clone(),
+                });
+        unconfirmed.into_iter().chain(suspicious).collect()
     }
 }
 
@@ -268,6 +320,7 @@ impl std::fmt::Display for FileStatus {
             }
             Self::SameFile { name } => write!(f, "is the same file as {name}"),
             Self::RemovedByExtension { id } => write!(f, "was taken out by extension `{id}`"),
+            Self::SetAside => f.write_str("is set aside: one line stands in its place"),
         }
     }
 }
@@ -322,6 +375,33 @@ impl std::fmt::Display for Remark {
                 "pins more text than it may have: {} would be needed",
                 grouped(*needed)
             ),
+            Self::Unconfirmed {
+                state,
+                act,
+                ground,
+                name,
+            } => {
+                f.write_str(match (state, ground) {
+                    (State::Held, _) => "was written while foreign text was being read",
+                    (State::Revoked, _) => "has lost your trust",
+                    (_, Ground::Foreign) => "came with a folder that is not Chela's",
+                    (State::Unknown, _) => "was written by someone else",
+                    (State::Changed | State::Trusted, _) => "was changed by someone else",
+                })?;
+                f.write_str(match act {
+                    Act::Use => " and is used as it is",
+                    Act::UseTrusted(_) => "; the last trusted version is used instead",
+                    Act::Withhold => "; it is not used",
+                })?;
+                write!(
+                    f,
+                    " (chela trust diff {name} shows it, chela trust approve {name} settles it)"
+                )
+            }
+            Self::Suspicious { severity, what } => match severity {
+                Suspicion::High => write!(f, "reads like an injected instruction: {what}"),
+                _ => write!(f, "may hold an injected instruction: {what}"),
+            },
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::git::CommitId;
 use crate::history::{Author, History, HistoryError, Snapshot};
 use crate::markdown::strip_front_matter;
 use crate::record::{Condition, Stage, WorkspaceRecord};
+use crate::trust::record_seeded;
 
 /// What to set up.
 #[derive(Debug, Clone)]
@@ -121,7 +122,7 @@ pub fn seed(host: &Host, dir: &Path, options: &SeedOptions) -> Result<SeedReport
         (_, SeedMode::Fill | SeedMode::Reseed) => false,
     };
     create_folder(&dir)?;
-    let mut record = WorkspaceRecord::begin(host, &dir);
+    let mut record = WorkspaceRecord::begin(host, &dir, before);
     if is_new {
         record.write(host)?;
     }
@@ -157,6 +158,7 @@ pub fn seed(host: &Host, dir: &Path, options: &SeedOptions) -> Result<SeedReport
         record.settled_at.get_or_insert_with(|| host.unix_time());
     }
     record.write(host)?;
+    record_seeded(host, &dir, &report.created);
     if options.repository == RepositoryWish::Create {
         report.repository = repository(host, &dir, &report.created);
     }

@@ -6,6 +6,7 @@ pub mod cache;
 pub mod guard;
 pub mod skills;
 pub mod stop;
+pub mod trust;
 pub mod turn;
 pub mod usage;
 
@@ -143,6 +144,10 @@ Examples:
     /// What the guard sees: canaries, and who came near them
     #[command(subcommand)]
     Guard(guard::GuardCommand),
+
+    /// Who wrote the files that shape an agent: look, approve, withdraw, put back
+    #[command(subcommand)]
+    Trust(trust::TrustCommand),
 
     /// Which commands agents may run without asking
     #[command(subcommand)]
@@ -410,6 +415,19 @@ Examples:
         from: Option<String>,
         /// The newer version (default: the file as it is)
         to: Option<String>,
+        #[command(flatten)]
+        agent: AgentArg,
+    },
+    /// Change a core file in your editor, and put the change on record as yours
+    #[command(after_help = "\
+Example:
+  chela workspace edit SOUL.md
+
+Opens VISUAL or EDITOR. Changed in any other way, a file counts as changed by someone else until
+`chela trust approve`.")]
+    Edit {
+        /// A core file, such as SOUL.md, or a note, such as memory/plans.md
+        file: String,
         #[command(flatten)]
         agent: AgentArg,
     },

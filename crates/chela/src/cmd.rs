@@ -5,6 +5,7 @@ mod approvals;
 mod audit;
 mod cache;
 mod chat;
+mod compared;
 mod config;
 mod context;
 mod doctor;
@@ -17,6 +18,7 @@ mod memory;
 mod models;
 mod noted;
 mod notices;
+mod owner;
 mod prompt;
 mod reference;
 mod sessions;
@@ -26,6 +28,7 @@ mod status;
 mod stop;
 mod testkit;
 mod time;
+mod trust;
 mod turn;
 mod usage;
 mod workspace;
@@ -60,6 +63,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: Option<Command>) -> Outcom
         Some(Command::Agents(command)) => agents::run(host, screen, command),
         Some(Command::Skills(command)) => skills::run(host, screen, command),
         Some(Command::Guard(command)) => guard::run(host, screen, command),
+        Some(Command::Trust(command)) => trust::run(host, screen, command),
         Some(Command::Approvals(command)) => approvals::run(host, screen, command),
         Some(Command::Stop(args)) => stop::run(host, screen, args),
         Some(Command::Prompt(args)) => prompt::run(host, screen, args),

@@ -99,6 +99,7 @@ impl Plain {
             execution: None,
             extensions: &[],
             notices_seen: &self.seen,
+            custody: None,
         }
     }
 }

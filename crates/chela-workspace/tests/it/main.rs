@@ -14,4 +14,5 @@ mod limits;
 mod loading;
 mod notices;
 mod seeding;
+mod trust;
 mod words;

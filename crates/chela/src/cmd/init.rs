@@ -33,7 +33,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: &InitArgs) -> Outcome {
         return Ok(Exit::Fine);
     }
     print(screen, &setup, &report)?;
-    next_steps(screen, &setup, &report)?;
+    next_steps(screen)?;
     Ok(Exit::Fine)
 }
 
@@ -61,7 +61,7 @@ pub fn home(host: &Host, screen: &mut Screen) -> Outcome {
     screen.line(screen.paint.bold("Welcome to Chela."))?;
     screen.blank()?;
     print(screen, &setup, &report)?;
-    next_steps(screen, &setup, &report)?;
+    next_steps(screen)?;
     if somebody {
         screen.blank()?;
         screen.flush()?;
@@ -123,6 +123,16 @@ fn print(screen: &mut Screen, setup: &Setup, report: &SeedReport) -> std::io::Re
         let kept: Vec<&str> = report.kept.iter().map(|file| file.name()).collect();
         screen.paragraph("", &format!("Left as they were: {}.", kept.join(", ")))?;
     }
+    if is_foreign(setup, report) {
+        let kept: Vec<&str> = report.kept.iter().map(|file| file.name()).collect();
+        screen.paragraph(
+            "",
+            &format!(
+                "{} came with the folder. Read them; until `chela trust approve --folder` they are set aside.",
+                kept.join(", ")
+            ),
+        )?;
+    }
     match &report.repository {
         Repository::Created { .. } => screen.paragraph(
             "",
@@ -138,6 +148,23 @@ fn print(screen: &mut Screen, setup: &Setup, report: &SeedReport) -> std::io::Re
     }
 }
 
+/// Whether the folder was there with files of its own, and nobody vouched for it.
+fn is_foreign(setup: &Setup, report: &SeedReport) -> bool {
+    let Some(kept) = report.kept.first() else {
+        return false;
+    };
+    let agents = setup.loaded.agents();
+    let owner = agents
+        .iter()
+        .find(|agent| setup.workspace_dir(agent) == report.dir);
+    let Some(view) = owner.and_then(|agent| setup.loaded.agent(agent)) else {
+        return false;
+    };
+    let custody = chela_agent::trust::custody_of(&setup.host, &setup.loaded, &view);
+    let path = custody.root().join(kept.name());
+    custody.foreign_root(&custody.book(), &path).is_some()
+}
+
 fn purpose(file: CoreFile) -> &'static str {
     match file {
         CoreFile::Agents => "how it works: rules, memory, manners",
@@ -151,11 +178,11 @@ fn purpose(file: CoreFile) -> &'static str {
     }
 }
 
-fn next_steps(screen: &mut Screen, setup: &Setup, report: &SeedReport) -> std::io::Result<()> {
-    let soul = setup.host.compact(&report.dir.join(CoreFile::Soul.name()));
+fn next_steps(screen: &mut Screen) -> std::io::Result<()> {
+    let soul = format!("chela workspace edit {}", CoreFile::Soul.name());
     let steps = [
         ("chela chat".to_owned(), "talk to it"),
-        (format!("$EDITOR {soul}"), "make it yours"),
+        (soul, "make it yours"),
         ("chela prompt".to_owned(), "read what a model would read"),
         ("chela context map".to_owned(), "see where the tokens go"),
         ("chela doctor".to_owned(), "check everything"),

@@ -1,5 +1,7 @@
 //! `chela workspace …`: the files of an agent, and how to undo a bad edit.
 
+mod edit;
+
 use chela_core::Host;
 use chela_workspace::{Author, CommitId, CoreFile, History, HistoryEntry, Snapshot};
 use serde_json::json;
@@ -51,6 +53,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: WorkspaceCommand) -> Outco
             version,
             agent,
         } => restore(&setup, screen, &agent, &file, version),
+        WorkspaceCommand::Edit { file, agent } => edit::run(&setup, screen, &agent, &file),
         WorkspaceCommand::Snapshot { agent, message } => {
             let why = message.unwrap_or_else(|| "Recorded by hand".to_owned());
             let outcome = open(&setup, &agent)?
@@ -201,6 +204,13 @@ fn restore(
         None => previous(&past, file)?,
     };
     let report = past.restore(file, &id).map_err(Fail::new)?;
+    let how = format!("chela workspace restore {}", report.restored.short());
+    super::trust::owner_wrote(
+        setup,
+        &setup.agent(agent.agent.as_deref())?,
+        &[&report.file],
+        &how,
+    );
     if report.commit.is_none() {
         screen.line(format!(
             "{file} already is as it was in {}.",

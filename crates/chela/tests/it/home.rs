@@ -104,7 +104,12 @@ impl Home {
 
     /// The binary in this home, with nothing of the machine's own settings.
     pub fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_chela"));
+        self.command_of(env!("CARGO_BIN_EXE_chela"))
+    }
+
+    /// Any program, as if it was started in this home.
+    pub fn command_of(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
         command
             .env_clear()
             .env("HOME", self.dir.path())

@@ -23,4 +23,5 @@ mod real_model;
 mod sessions;
 mod skills;
 mod testkit;
+mod trust;
 mod workspace;

@@ -1,7 +1,7 @@
 //! `chela memory forget` and `chela memory lint`: keeping memory good.
 
 use chela_memory::day::Day;
-use chela_memory::forget::What;
+use chela_memory::forget::{Doomed, What};
 use chela_memory::lint::{self, FindingKind, LintLimits, Note};
 use chela_memory::source::{self, FileSource};
 use serde_json::json;
@@ -78,7 +78,15 @@ pub fn forget(
         ))?;
         return Ok(Exit::Fine);
     }
+    let trusted = trusted_files(setup, agent, &doomed)?;
     let gone = memory.forget(doomed).map_err(explained)?;
+    let trusted: Vec<&str> = trusted.iter().map(String::as_str).collect();
+    crate::cmd::trust::owner_wrote(
+        setup,
+        &setup.agent(agent.agent.as_deref())?,
+        &trusted,
+        "chela memory forget",
+    );
     if as_json {
         screen
             .json(&json!({ "entries": gone.entries, "copies": gone.copies, "forgotten": true }))?;
@@ -89,6 +97,24 @@ pub fn forget(
         screen.line(format!("  as it was: {}", setup.host.compact(copy)))?;
     }
     Ok(Exit::Fine)
+}
+
+/// The files that change and were trusted before; what somebody else wrote stays somebody else's.
+fn trusted_files(setup: &Setup, agent: &AgentArg, doomed: &[Doomed]) -> Result<Vec<String>, Fail> {
+    let view = setup.view(&setup.agent(agent.agent.as_deref())?)?;
+    let custody = chela_agent::trust::custody_of(&setup.host, &setup.loaded, &view);
+    let book = custody.book();
+    let labels = doomed.iter().filter(|entry| entry.from_file);
+    let mut labels: Vec<String> = labels.map(|entry| entry.label.clone()).collect();
+    labels.sort();
+    labels.dedup();
+    labels.retain(|label| {
+        let path = custody.root().join(label);
+        let judged = custody.look(&path).map(|(judged, _)| judged);
+        book.entry(&custody.resolved(&path)).is_some()
+            && judged.is_some_and(|judged| !judged.judgement.waits())
+    });
+    Ok(labels)
 }
 
 fn entries(count: usize) -> String {

@@ -1,0 +1,144 @@
+//! What is on record about one file.
+
+use chela_core::{ContentHash, Trust};
+use serde::{Deserialize, Serialize};
+
+/// Earlier versions that stay on record, and can be put back.
+pub(super) const KEPT: usize = 20;
+
+/// What is on record about one file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileEntry {
+    /// The version that counts; `None` when none ever did, or trust in it was withdrawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trusted: Option<Version>,
+    /// Those before it, the newest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Version>,
+    /// What waits for the owner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Held>,
+    /// When the owner withdrew trust: seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked: Option<u64>,
+}
+
+/// A version of a file, and how it came about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Version {
+    pub hash: ContentHash,
+    #[serde(flatten)]
+    pub writer: Writer,
+    /// Seconds since 1970.
+    pub at: u64,
+    /// In words: the command, the tool, the policy.
+    pub how: String,
+    /// How far its text is trusted wherever it is read.
+    pub trust: Trust,
+    /// What the scan found in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<Found>,
+}
+
+/// Who wrote a version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "lowercase")]
+pub enum Writer {
+    /// Chela itself: a text of this build.
+    Chela,
+    Owner,
+    /// The agent, in a turn.
+    Agent {
+        turn: String,
+        /// The question to which the owner said yes, where one was asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        question: Option<String>,
+    },
+    /// Nobody Chela knows of; the policy lets it pass.
+    Someone,
+}
+
+/// A version that is not used before the owner has looked at it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Held {
+    pub hash: ContentHash,
+    /// The turn that wrote it, or during which it was written.
+    pub turn: String,
+    pub at: u64,
+}
+
+/// A folder the owner took for their own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RootEntry {
+    pub since: u64,
+}
+
+/// What a scan found in a text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    pub severity: Suspicion,
+    /// For the owner, in a line.
+    pub what: String,
+}
+
+/// How much a text reads like an instruction that somebody slipped in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Suspicion {
+    Low,
+    Medium,
+    High,
+}
+
+impl FileEntry {
+    /// A new version counts from now on; the one before stays on record.
+    pub(super) fn trust(&mut self, version: Version) {
+        if let Some(before) = self.trusted.replace(version)
+            && self.trusted.as_ref().map(|now| now.hash) != Some(before.hash)
+        {
+            self.earlier.retain(|known| known.hash != before.hash);
+            self.earlier.insert(0, before);
+            self.earlier.truncate(KEPT);
+        }
+        self.held = None;
+        self.revoked = None;
+    }
+
+    /// The version that counted counts no more, and is not put back either.
+    pub(super) fn revoke(&mut self, at: u64) {
+        if let Some(before) = self.trusted.take() {
+            self.earlier.retain(|known| known.hash != before.hash);
+        }
+        self.held = None;
+        self.revoked = Some(at);
+    }
+
+    /// Every version on record, the newest first.
+    pub fn versions(&self) -> impl Iterator<Item = &Version> {
+        self.trusted.iter().chain(&self.earlier)
+    }
+}
+
+impl Writer {
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Chela => "chela",
+            Self::Owner => "owner",
+            Self::Agent { .. } => "agent",
+            Self::Someone => "someone else",
+        }
+    }
+}
+
+impl Suspicion {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Noting who wrote what.
+
+use std::path::{Path, PathBuf};
+
+use chela_core::{ContentHash, Host, Trust};
+
+use super::book::{TrustBook, TrustError, key};
+use super::custody::{Custody, text_of};
+use super::entry::{Held, RootEntry, Version, Writer};
+use super::versions::Versions;
+use crate::core_file::CoreFile;
+use crate::seed::template;
+
+/// A version that somebody Chela knows wrote.
+#[derive(Debug, Clone, Copy)]
+pub struct Wrote<'a> {
+    /// Where it lies, links resolved.
+    pub path: &'a Path,
+    pub bytes: &'a [u8],
+    pub writer: &'a Writer,
+    pub how: &'a str,
+    pub trust: Trust,
+}
+
+impl Custody {
+    /// Notes versions whose writer is known.
+    pub fn record(&self, wrote: &[Wrote<'_>]) -> Result<(), TrustError> {
+        let versions: Vec<(String, Version)> = wrote
+            .iter()
+            .map(|wrote| {
+                let version = Version {
+                    hash: ContentHash::of(wrote.bytes),
+                    writer: wrote.writer.clone(),
+                    at: self.host.unix_time(),
+                    how: wrote.how.to_owned(),
+                    trust: wrote.trust,
+                    found: self.scanner.scan(&text_of(wrote.bytes.to_vec())),
+                };
+                (key(wrote.path), version)
+            })
+            .collect();
+        let copies = Versions::of(&self.host);
+        for wrote in wrote {
+            copies.keep(wrote.bytes);
+        }
+        TrustBook::change(&self.host, |book| {
+            for (path, version) in versions {
+                book.files.entry(path).or_default().trust(version);
+            }
+        })
+    }
+
+    /// Notes files of the workspace, as they are on disk, as written by somebody known.
+    pub fn record_files<'f>(
+        &self,
+        files: impl IntoIterator<Item = &'f str>,
+        writer: &Writer,
+        how: &str,
+    ) -> Result<(), TrustError> {
+        let present: Vec<(PathBuf, Vec<u8>)> = files
+            .into_iter()
+            .filter_map(|file| {
+                let (bytes, resolved) = self.present(&self.root().join(file))?;
+                Some((resolved, bytes.bytes))
+            })
+            .collect();
+        let wrote: Vec<Wrote<'_>> = present
+            .iter()
+            .map(|(path, bytes)| Wrote {
+                path,
+                bytes,
+                writer,
+                how,
+                trust: Trust::Owner,
+            })
+            .collect();
+        self.record(&wrote)
+    }
+
+    /// The policy lets somebody else's version pass: it is on record as such. A record that cannot
+    /// be written changes nothing about that.
+    pub(super) fn let_pass(&self, resolved: &Path) {
+        if let Some((bytes, path)) = self.present(resolved) {
+            let _ = self.record(&[Wrote {
+                path: &path,
+                bytes: &bytes.bytes,
+                writer: &Writer::Someone,
+                how: "guard.trust lets it pass",
+                trust: Trust::Agent,
+            }]);
+        }
+    }
+
+    /// A version waits for the owner: it was written while foreign text was being read.
+    pub fn hold(&self, path: &Path, turn: &str) -> Result<(), TrustError> {
+        let Some((bytes, resolved)) = self.present(path) else {
+            return Ok(());
+        };
+        let held = Held {
+            hash: ContentHash::of(&bytes.bytes),
+            turn: turn.to_owned(),
+            at: self.host.unix_time(),
+        };
+        // The copy is for `diff`; it goes when the next version is trusted.
+        TrustBook::change(&self.host, |book| {
+            let entry = book.files.entry(key(&resolved)).or_default();
+            if entry.trusted.as_ref().map(|known| known.hash) != Some(held.hash) {
+                entry.held = Some(held);
+            }
+        })
+    }
+
+    /// The owner withdraws trust: the file is not used before it is approved again.
+    pub fn revoke(&self, path: &Path) -> Result<(), TrustError> {
+        let resolved = self.resolved(path);
+        let at = self.host.unix_time();
+        TrustBook::change(&self.host, |book| {
+            book.files.entry(key(&resolved)).or_default().revoke(at);
+        })
+    }
+
+    /// The owner takes a folder for their own: changes in it are told, not set aside.
+    pub fn take_for_own(&self, dir: &Path) -> Result<(), TrustError> {
+        let since = self.host.unix_time();
+        TrustBook::change(&self.host, |book| {
+            book.roots.insert(key(dir), RootEntry { since });
+        })
+    }
+
+    pub fn give_up(&self, dir: &Path) -> Result<(), TrustError> {
+        TrustBook::change(&self.host, |book| {
+            book.roots.remove(&key(dir));
+        })
+    }
+}
+
+/// What Chela wrote when it set a workspace up is on record from the start. Failing to note it is
+/// no failure: the text is known from the build.
+pub(crate) fn record_seeded(host: &Host, dir: &Path, files: &[CoreFile]) {
+    let Ok(root) = std::fs::canonicalize(dir) else {
+        return;
+    };
+    let copies = Versions::of(host);
+    let texts = files
+        .iter()
+        .filter_map(|file| Some((*file, template(*file)?)));
+    let versions: Vec<(String, Version)> = texts
+        .map(|(file, text)| {
+            copies.keep(text.as_bytes());
+            let version = Version {
+                hash: ContentHash::of(text),
+                writer: Writer::Chela,
+                at: host.unix_time(),
+                how: "set up the workspace".to_owned(),
+                trust: Trust::Owner,
+                found: None,
+            };
+            (key(&root.join(file.name())), version)
+        })
+        .collect();
+    let _ = TrustBook::change(host, |book| {
+        for (path, version) in versions {
+            book.files.entry(path).or_default().trust(version);
+        }
+    });
+}

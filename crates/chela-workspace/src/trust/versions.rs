@@ -1,0 +1,43 @@
+//! Copies of the versions on record, by hash: what is set aside is stood in for, and put back,
+//! from here. A history inside the workspace would not do: who can change the file can change it.
+
+use std::path::PathBuf;
+
+use chela_core::{ContentHash, Host};
+
+use crate::disk::write_atomically;
+
+/// Larger files have no copy; they can be approved, but not put back.
+const LARGEST: usize = 1 << 20;
+
+/// The folder of copies.
+#[derive(Debug, Clone)]
+pub struct Versions {
+    dir: PathBuf,
+}
+
+impl Versions {
+    pub fn of(host: &Host) -> Self {
+        Self {
+            dir: host.state_dir().join("state").join("file-versions"),
+        }
+    }
+
+    /// The bytes of a version. A copy that is not what its name says does not count.
+    pub fn bytes(&self, hash: ContentHash) -> Option<Vec<u8>> {
+        let bytes = std::fs::read(self.dir.join(hash.to_string())).ok()?;
+        (ContentHash::of(&bytes) == hash).then_some(bytes)
+    }
+
+    /// Keeps a copy. Failing to is no failure: the file is trusted all the same.
+    pub(super) fn keep(&self, bytes: &[u8]) {
+        let path = self.dir.join(ContentHash::of(bytes).to_string());
+        if bytes.len() <= LARGEST && !path.exists() {
+            let _ = write_atomically(&path, bytes);
+        }
+    }
+
+    pub(super) fn forget(&self, hash: ContentHash) {
+        let _ = std::fs::remove_file(self.dir.join(hash.to_string()));
+    }
+}

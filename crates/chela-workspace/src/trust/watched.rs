@@ -1,0 +1,125 @@
+//! Which files are watched, for a report about all of them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::custody::{Custody, Judged};
+use super::entry::FileEntry;
+use crate::core_file::{CoreFile, file_name};
+use crate::glob::expand;
+
+/// Hooks are few and lie close to the top.
+const DEEPEST: usize = 4;
+const MOST_HOOKS: usize = 500;
+
+/// What a watched file is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// In the prompt of every session, or of some.
+    Bootstrap,
+    /// Called up from memory.
+    Note,
+    /// A file of a skill. The lock of the skills decides about it.
+    Skill,
+    /// Runs when something happens.
+    Hook,
+}
+
+/// A file that shapes the agent, as it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Watched {
+    pub kind: Kind,
+    pub path: PathBuf,
+    /// Relative to the workspace where it lies in it.
+    pub shown: String,
+    /// `None` when it is on record and no longer there.
+    pub judged: Option<Judged>,
+    pub entry: Option<FileEntry>,
+}
+
+impl Custody {
+    /// The watched files: those that are there, and those that are only on record.
+    pub fn survey(&self, extra_files: &[String]) -> Vec<Watched> {
+        let book = self.book();
+        let root = self.root();
+        let mut paths = BTreeSet::new();
+        let names = CoreFile::ALL.into_iter().map(CoreFile::name);
+        for name in names.chain([CoreFile::LOWER_MEMORY]) {
+            paths.insert(root.join(name));
+        }
+        let extra = expand(root, extra_files).into_iter();
+        paths.extend(extra.filter(|path| CoreFile::of(&file_name(path)).is_some()));
+        for hooks in [root.join("hooks"), self.shared_hooks()] {
+            gather(&hooks, DEEPEST, &mut paths);
+        }
+        let recorded = book.files().map(|(path, _)| path);
+        paths.extend(
+            recorded
+                .filter(|path| path.starts_with(root))
+                .map(Path::to_owned),
+        );
+        paths
+            .into_iter()
+            .filter_map(|path| {
+                let judged = self.look(&path).map(|(judged, _)| judged);
+                let entry = book.entry(&self.resolved(&path)).cloned();
+                (judged.is_some() || entry.is_some()).then(|| Watched {
+                    kind: self.kind_of(&path),
+                    shown: self.shown(&path),
+                    path,
+                    judged,
+                    entry,
+                })
+            })
+            .collect()
+    }
+
+    /// What a path is for; `None` for a file that shapes nothing.
+    pub fn kind(&self, path: &Path) -> Option<Kind> {
+        if path.starts_with(self.shared_hooks()) {
+            return Some(Kind::Hook);
+        }
+        let inside = path.strip_prefix(self.root()).ok()?;
+        let first = inside.components().next()?.as_os_str().to_string_lossy();
+        match &*first {
+            "hooks" => Some(Kind::Hook),
+            "skills" | ".agents" => Some(Kind::Skill),
+            "memory" => Some(Kind::Note),
+            _ if CoreFile::of(&file_name(path)).is_some() => Some(Kind::Bootstrap),
+            _ => None,
+        }
+    }
+
+    fn kind_of(&self, path: &Path) -> Kind {
+        self.kind(path).unwrap_or(Kind::Bootstrap)
+    }
+
+    /// A path as a person types it.
+    pub fn shown(&self, path: &Path) -> String {
+        match path.strip_prefix(self.root()) {
+            Ok(inside) => inside.display().to_string(),
+            Err(_) => self.host().compact(path),
+        }
+    }
+}
+
+fn gather(dir: &Path, depth: usize, paths: &mut BTreeSet<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(dir) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        if paths.len() > MOST_HOOKS {
+            return;
+        }
+        match entry.file_type() {
+            Ok(kind) if kind.is_file() => {
+                paths.insert(entry.path());
+            }
+            Ok(kind) if kind.is_dir() && depth > 0 => gather(&entry.path(), depth - 1, paths),
+            _ => {}
+        }
+    }
+}

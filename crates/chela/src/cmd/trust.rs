@@ -1,0 +1,174 @@
+//! `chela trust …`: who wrote the files that shape an agent, and the owner's word about them.
+
+mod approve;
+mod diff;
+mod restore;
+mod status;
+
+use std::path::{Path, PathBuf};
+
+use chela_agent::knobs::Knobs;
+use chela_agent::trust::custody_of;
+use chela_core::{AgentId, Host, suggest};
+use chela_ledger::AuditKind;
+use chela_workspace::trust::{Custody, Kind, TrustBook, Watched, Writer};
+use serde_json::{Value, json};
+
+use super::{Outcome, Setup, noted, owner};
+use crate::cli::AgentArg;
+use crate::cli::trust::TrustCommand;
+use crate::fail::Fail;
+use crate::screen::Screen;
+
+pub fn run(host: &Host, screen: &mut Screen, command: TrustCommand) -> Outcome {
+    let setup = Setup::load(host);
+    setup.warn_on_stderr(screen.paint);
+    match command {
+        TrustCommand::Status { agent, json } => {
+            status::run(&Desk::of(&setup, &agent)?, screen, json)
+        }
+        TrustCommand::Diff { file, agent, json } => {
+            diff::run(&Desk::of(&setup, &agent)?, screen, file.as_deref(), json)
+        }
+        TrustCommand::Approve(args) => {
+            owner::only(host, "files are approved")?;
+            approve::run(&Desk::of(&setup, &args.agent)?, screen, &args)
+        }
+        TrustCommand::Revoke {
+            file, agent, json, ..
+        } => {
+            owner::only(host, "trust is withdrawn")?;
+            approve::revoke(&Desk::of(&setup, &agent)?, screen, file.as_deref(), json)
+        }
+        TrustCommand::Restore {
+            file,
+            to,
+            agent,
+            json,
+        } => {
+            owner::only(host, "files are put back")?;
+            restore::run(
+                &Desk::of(&setup, &agent)?,
+                screen,
+                &restore::Wanted {
+                    file: &file,
+                    to: to.as_deref(),
+                },
+                json,
+            )
+        }
+    }
+}
+
+/// Notes what the owner wrote through a command. What somebody else had changed before is not
+/// settled by that, and what an agent's command wrote is not the owner's.
+pub fn owner_wrote(setup: &Setup, agent: &AgentId, files: &[&str], how: &str) {
+    if owner::is_agent(&setup.host) {
+        return;
+    }
+    if let Some(view) = setup.loaded.agent(agent) {
+        let custody = custody_of(&setup.host, &setup.loaded, &view);
+        let _ = custody.record_files(files.iter().copied(), &Writer::Owner, how);
+    }
+}
+
+/// One agent's files, and what is known about them.
+struct Desk<'a> {
+    setup: &'a Setup,
+    agent: AgentId,
+    custody: Custody,
+    extra_files: Vec<String>,
+}
+
+impl<'a> Desk<'a> {
+    fn of(setup: &'a Setup, agent: &AgentArg) -> Result<Self, Fail> {
+        let agent = setup.agent(agent.agent.as_deref())?;
+        let view = setup.view(&agent)?;
+        Ok(Self {
+            custody: custody_of(&setup.host, &setup.loaded, &view),
+            extra_files: Knobs::of(&setup.loaded, &view).bootstrap.extra_files,
+            setup,
+            agent,
+        })
+    }
+
+    fn host(&self) -> &Host {
+        &self.setup.host
+    }
+
+    fn survey(&self) -> Vec<Watched> {
+        self.custody.survey(&self.extra_files)
+    }
+
+    /// The watched file a person means.
+    fn watched(&self, typed: &str) -> Result<Watched, Fail> {
+        let path = self.path(typed);
+        let mut all = self.survey();
+        if let Some(at) = all.iter().position(|file| file.path == path) {
+            return Ok(all.swap_remove(at));
+        }
+        let by_name = |file: &Watched| file.shown.eq_ignore_ascii_case(typed.trim());
+        if let Some(at) = all.iter().position(by_name) {
+            return Ok(all.swap_remove(at));
+        }
+        // Notes are on record once somebody known wrote them; any can be put there.
+        if self.custody.kind(&path) == Some(Kind::Note)
+            && let Some((judged, _)) = self.custody.look(&path)
+        {
+            return Ok(Watched {
+                kind: Kind::Note,
+                shown: self.custody.shown(&path),
+                judged: Some(judged),
+                entry: None,
+                path,
+            });
+        }
+        let hint = match suggest::nearest(typed, all.iter().map(|file| file.shown.as_str())) {
+            Some(near) => format!("did you mean {near}?"),
+            None => {
+                "chela trust status lists the files; chela skills trust is for skills".to_owned()
+            }
+        };
+        Err(Fail::new(format!(
+            "{typed} is no file that shapes agent {}",
+            self.agent
+        ))
+        .hint(hint))
+    }
+
+    fn path(&self, typed: &str) -> PathBuf {
+        let typed = typed.trim();
+        let expanded = match typed.starts_with('~') {
+            true => self.host().expand(typed),
+            false => self
+                .custody
+                .root()
+                .join(typed.strip_prefix("./").unwrap_or(typed)),
+        };
+        expanded.components().collect()
+    }
+
+    /// Puts the owner's word on record.
+    fn note(&self, change: &str, about: &[&Path], more: Value) {
+        let files: Vec<String> = about.iter().map(|path| self.host().compact(path)).collect();
+        let mut body = json!({ "change": change, "agent": self.agent, "files": files });
+        if let (Value::Object(body), Value::Object(more)) = (&mut body, more) {
+            body.extend(more);
+        }
+        noted::change(self.host(), AuditKind::TrustChange, &body);
+    }
+
+    /// A record that cannot be read is moved away before the owner's word is written.
+    fn mend(&self) -> Result<(), Fail> {
+        if let Some(aside) = TrustBook::move_aside(self.host()).map_err(Fail::new)? {
+            let shown = self.host().compact(&aside);
+            crate::chat::note(
+                crate::screen::Paint::Plain,
+                &format!(
+                    "the record could not be read; it is kept as {shown}, and a new one begins"
+                ),
+            );
+        }
+        Ok(())
+    }
+}

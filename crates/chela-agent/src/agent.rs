@@ -15,6 +15,8 @@ use crate::assemble::{AssembleError, Assembler};
 use crate::conversation::{Conversation, ConversationAsk};
 use crate::secrets;
 use crate::session::{SessionError, Sessions};
+pub use crate::toolset::ToolEffect;
+use crate::toolset::effects;
 
 /// The agents of one config: their models, their sessions, their prompts. One per process.
 pub struct Agents {
@@ -133,6 +135,12 @@ impl Agents {
                     .map(|id| format!("`{id}`"))
                     .collect(),
             })
+    }
+
+    /// What the tools of an agent do to the world.
+    pub fn effects(&self, agent: &AgentId) -> Result<Vec<ToolEffect>, AssembleError> {
+        let skills = self.assembler.skills(agent)?;
+        Ok(effects(&self.host, &self.loaded, agent, &skills))
     }
 
     /// The models that answer for an agent: the one a person chose, or those of the config.

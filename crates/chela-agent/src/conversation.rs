@@ -21,7 +21,7 @@ use chela_core::{AgentId, Audience, SessionForm, SessionKey};
 use chela_guard::flow::{Provenance, Taint};
 use chela_model::{Chain, ResolveError, Usage};
 use chela_tools::exec::Commands;
-use chela_tools::{Policy, PolicyAsk, Sandboxed, Sender, Toolbox};
+use chela_tools::{Policy, PolicyAsk, Sandboxed, Sender, Tool, Toolbox};
 use tokio::sync::Notify;
 
 use crate::agent::{Agents, OpenError};
@@ -36,7 +36,7 @@ use crate::turn::{ContextMeter, Surface, TurnError, TurnOutcome};
 
 pub use compacting::{CompactError, Compacted};
 pub(crate) use prefix::Prefix;
-pub(crate) use seen::{Ear, GuardMark, Seen};
+pub(crate) use seen::{GuardMark, Seen};
 
 /// Which conversation is wanted. What is left open follows from the config.
 #[derive(Debug, Clone, Default)]
@@ -49,6 +49,20 @@ pub struct ConversationAsk {
     pub sender: Option<Sender>,
     pub channel: Option<String>,
     pub tools: ToolUse,
+    /// Tools of whoever embeds the agent. Policy and guard hold for them as for any other.
+    pub own: OwnTools,
+}
+
+/// Tools made elsewhere.
+#[derive(Clone, Default)]
+pub struct OwnTools(pub Vec<Arc<dyn Tool>>);
+
+impl std::fmt::Debug for OwnTools {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list()
+            .entries(self.0.iter().map(|tool| tool.spec().name))
+            .finish()
+    }
 }
 
 /// On whose behalf a conversation is held.

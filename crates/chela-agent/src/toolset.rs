@@ -38,6 +38,8 @@ pub struct ToolsetAsk<'a> {
     pub spawner: Option<Arc<dyn Spawner>>,
     /// The commands of this session, which outlive a message.
     pub commands: &'a Commands,
+    /// Tools of whoever embeds the agent.
+    pub own: &'a [Arc<dyn chela_tools::Tool>],
 }
 
 /// The tools of a session.
@@ -62,6 +64,7 @@ pub fn toolbox(ask: &ToolsetAsk<'_>) -> Toolbox {
             .tools()
             .into_iter()
             .chain(web_tools(ask.host, ask.loaded))
+            .chain(ask.own.iter().cloned())
             .collect(),
     })
 }
@@ -104,9 +107,48 @@ pub struct PreviewAsk<'a> {
 
 /// The tools a session would get if it began now.
 pub fn preview(ask: &PreviewAsk<'_>) -> Vec<ToolSchema> {
+    preview_toolbox(ask).specs().map(schema_of).collect()
+}
+
+/// What a tool does to the world, and through which arguments.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct ToolEffect {
+    pub tool: &'static str,
+    pub effect: chela_tools::Effect,
+    pub sinks: &'static [chela_tools::Sink],
+}
+
+/// The effects of the tools an agent's main session would get.
+pub fn effects(
+    host: &Host,
+    loaded: &Loaded,
+    agent: &chela_core::AgentId,
+    skills: &AgentSkills,
+) -> Vec<ToolEffect> {
+    let Some(view) = loaded.agent(agent) else {
+        return Vec::new();
+    };
+    let toolbox = preview_toolbox(&PreviewAsk {
+        host,
+        loaded,
+        view: &view,
+        session: &SessionKey::main(agent),
+        size: Size::Full,
+        skills,
+    });
+    let effect = |spec: &Spec| ToolEffect {
+        tool: spec.name,
+        effect: spec.effect,
+        sinks: spec.sinks,
+    };
+    toolbox.specs().map(effect).collect()
+}
+
+fn preview_toolbox(ask: &PreviewAsk<'_>) -> Toolbox {
     let commands = commands(ask.host, ask.loaded, ask.view, PathBuf::new());
     let toolbox = toolbox(&ToolsetAsk {
         commands: &commands,
+        own: &[],
         host: ask.host,
         loaded: ask.loaded,
         view: ask.view,
@@ -118,7 +160,7 @@ pub fn preview(ask: &PreviewAsk<'_>) -> Vec<ToolSchema> {
         sessions: Arc::new(NoSessions),
         spawner: Some(Arc::new(NoSpawner)),
     });
-    fitting(toolbox, ask.size).specs().map(schema_of).collect()
+    fitting(toolbox, ask.size)
 }
 
 /// What runs the commands of a session. Nothing starts before it is asked for.

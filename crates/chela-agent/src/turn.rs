@@ -147,6 +147,7 @@ impl<'a> Turn<'a> {
 
     /// One model call, and the tools it asks for.
     async fn step(&mut self) -> Result<Step, TurnError> {
+        self.catch_up(&self.prefix.toolbox)?;
         let request = self.request()?;
         let target = self.chain.current();
         self.surface.event(TurnEvent::Calling {

@@ -137,6 +137,7 @@ impl Conversation {
             sessions: self.desk(),
             spawner: Some(self.nest()),
             commands: &self.commands,
+            own: &self.ask.own.0,
         });
         let toolbox = match self.ask.tools {
             ToolUse::AsConfigured => toolset::fitting(toolbox, size),

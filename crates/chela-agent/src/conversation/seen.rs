@@ -9,12 +9,17 @@ use std::sync::{Mutex, PoisonError};
 use chela_core::{ContentHash, Origin, Trust};
 use chela_guard::approval::Scope;
 use chela_guard::flow::{Deed, Provenance, Span, Standing, Taint};
+use chela_ledger::SectionMark;
 use chela_model::{Message, Part, ToolCall};
 use chela_tools::{Effect, Toolbox};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::session::{Body, Custom, Entry, EntryId, Meta, Sender, Session, SessionId, Source};
+use super::Conversation;
+use crate::agent::OpenError;
+use crate::session::{
+    Body, Custom, Entry, EntryId, Meta, Sender, Session, SessionError, SessionId, Source,
+};
 use crate::turn::Sent;
 
 /// The kind of entry that keeps what the owner decided.
@@ -64,12 +69,12 @@ struct Reading {
 }
 
 /// How entries are understood.
-pub(crate) struct Ear<'a> {
-    pub toolbox: &'a Toolbox,
+struct Ear<'a> {
+    toolbox: &'a Toolbox,
     /// Ids of the owner.
-    pub owners: &'a [String],
+    owners: &'a [String],
     /// The trust of the prompt's own files; the lowest counts.
-    pub prompt: Trust,
+    prompt: Trust,
 }
 
 impl Seen {
@@ -96,7 +101,7 @@ impl Seen {
     }
 
     /// Reads what is new in the transcript; all of it when it is another one, or was taken back.
-    pub fn catch_up(&self, session: &Session, branch: &[Entry], ear: &Ear<'_>) {
+    fn catch_up(&self, session: &Session, branch: &[Entry], ear: &Ear<'_>) {
         let mut reading = self.lock();
         let goes_on = reading.session.as_ref() == Some(&session.id)
             && match reading.read {
@@ -228,6 +233,51 @@ impl Reading {
                 .approve(&mut self.seen);
             }
         }
+    }
+}
+
+impl Conversation {
+    /// Reads what the transcript has gained since the guard last looked.
+    pub(crate) fn catch_up(
+        &self,
+        session: &Session,
+        toolbox: &Toolbox,
+        prompt: &[SectionMark],
+    ) -> Result<(), SessionError> {
+        let branch = self.sessions.branch(session)?;
+        let prompt = prompt.iter().map(|section| section.trust);
+        let ear = Ear {
+            toolbox,
+            owners: &self.view.owner_allow_from.value,
+            prompt: prompt.fold(Trust::Operator, Trust::join),
+        };
+        self.seen.catch_up(session, &branch, &ear);
+        Ok(())
+    }
+
+    /// The same outside of a turn. A session in which nothing was said has read nothing.
+    pub(crate) fn look_again(&self) -> Result<(), OpenError> {
+        let session = self.session();
+        if self.sessions.branch(&session)?.is_empty() {
+            return Ok(());
+        }
+        let prefix = self.prefix()?;
+        self.catch_up(&session, &prefix.toolbox, &prefix.sections)?;
+        Ok(())
+    }
+
+    /// Where the text came from that tainted this session.
+    pub fn tainted_by(&self) -> Option<String> {
+        self.seen.with(|seen| match seen.taint() {
+            Taint::Clean => None,
+            Taint::Tainted => Some(
+                seen.tainted_by()
+                    .and_then(|id| seen.span(id))
+                    .map_or("what it was started with".to_owned(), |span| {
+                        chela_core::sanitize::literal(&span.origin.to_string()).into_owned()
+                    }),
+            ),
+        })
     }
 }
 

@@ -8,8 +8,9 @@ use chela_model::{HOW_TO_GET_ONE, Thinking};
 use chela_skills::{LoadedSkill, Uses};
 use chela_workspace::FileReport;
 
-use super::Conversation;
 use super::ending::words_of;
+use super::{Conversation, seen};
+use crate::halt::Halt;
 use crate::report::{ContextReport, Reconciled};
 use crate::session::{ModelSource, Override, SessionError, SessionInfo};
 use crate::slash::{
@@ -205,7 +206,30 @@ impl Talk for Conversation {
         Ok(skill_message(&loaded, args))
     }
 
+    fn is_owner(&self) -> bool {
+        match self.sender_of_record() {
+            Some(sender) => seen::is_owner(&sender, &self.view.owner_allow_from.value),
+            // Whoever sits at this terminal.
+            None => true,
+        }
+    }
+
+    fn stop_all(&self) -> Result<(), Trouble> {
+        Halt::set(&self.agents.host, Some("/stop all".to_owned())).map_err(in_words)
+    }
+
+    fn release(&self) -> Result<Option<String>, Trouble> {
+        self.look_again().map_err(in_words)?;
+        let by = self.tainted_by();
+        if by.is_some() {
+            self.release_taint().map_err(in_words)?;
+        }
+        Ok(by)
+    }
+
     fn status(&self) -> Status {
+        // What cannot be read now is judged before the next call anyway.
+        let _ = self.look_again();
         let info = self.info();
         let chain = self.chain().ok();
         let model = chain.as_ref().map(|chain| chain.primary().info());
@@ -228,6 +252,9 @@ impl Talk for Conversation {
             price: model.and_then(|model| model.cost),
             turns: self.turns(),
             compactions: totals.compactions,
+            guard: self.guard_rules().policy.as_str().to_owned(),
+            tainted_by: self.tainted_by(),
+            waiting: self.questions_waiting(),
             execution: "direct".to_owned(),
             defaults: defaults
                 .into_iter()

@@ -64,6 +64,9 @@ pub fn apply(talk: &dyn Talk, directive: &Directive) -> Answer {
 }
 
 fn attempt(talk: &dyn Talk, command: &Command, args: &str) -> Result<Answer, Trouble> {
+    if needs_owner(command.id) && !talk.is_owner() {
+        return Err(format!("Only the owner can use `/{}`.", command.name));
+    }
     match command.id {
         Id::Help => Ok(Answer::text(table::help(args))),
         Id::Whoami => Ok(Answer::text(whoami(talk))),
@@ -86,10 +89,36 @@ fn attempt(talk: &dyn Talk, command: &Command, args: &str) -> Result<Answer, Tro
         Id::Compact => Ok(Answer::then(Then::Compact(
             (!args.is_empty()).then(|| args.to_owned()),
         ))),
+        Id::Stop if args.eq_ignore_ascii_case("all") => {
+            talk.stop_all()?;
+            Ok(Answer {
+                then: Then::Stop,
+                ..Answer::text("Every agent is stopped. `chela stop --lift` lets them work again.")
+            })
+        }
         Id::Stop => Ok(Answer::then(Then::Stop)),
+        Id::Release => release(talk),
         Id::Exit => Ok(Answer::then(Then::Leave)),
         Id::Approve => approve(args),
     }
+}
+
+/// What decides over what the agent may do, or shows what is the owner's.
+fn needs_owner(command: Id) -> bool {
+    matches!(
+        command,
+        Id::Approve | Id::Release | Id::Export | Id::Undo | Id::Context | Id::Model
+    )
+}
+
+fn release(talk: &dyn Talk) -> Result<Answer, Trouble> {
+    let text = match talk.release()? {
+        Some(by) => format!(
+            "Released: {by} no longer makes it ask. What it read keeps its labels; the next text from outside makes it ask again."
+        ),
+        None => "Nothing from outside was read in this conversation.".to_owned(),
+    };
+    Ok(Answer::text(text))
 }
 
 fn whoami(talk: &dyn Talk) -> String {

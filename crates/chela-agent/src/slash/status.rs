@@ -31,6 +31,23 @@ pub fn card(talk: &dyn Talk) -> String {
         .map(|(which, word)| format!("{word} {}", value(talk, which)))
         .join(" · "),
     ));
+    if !status.guard.is_empty() {
+        let mut guard = status.guard.clone();
+        guard.push_str(match status.tainted_by {
+            Some(_) => ", tainted",
+            None => ", nothing from outside was read",
+        });
+        if let Some(by) = &status.tainted_by {
+            guard.push_str(&format!(" by `{by}`; `/release` lifts it"));
+        }
+        if status.waiting > 0 {
+            guard.push_str(&format!(
+                ", {} waiting for you",
+                counted(status.waiting as u64, "question")
+            ));
+        }
+        rows.push(("🛡️ Guard", guard));
+    }
     if !status.execution.is_empty() {
         rows.push(("🛠️ Commands", format!("run {}", status.execution)));
     }

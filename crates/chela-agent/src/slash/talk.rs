@@ -46,6 +46,15 @@ pub trait Talk {
     fn call_skill(&self, name: &str, args: &str) -> Result<String, Trouble>;
 
     fn status(&self) -> Status;
+
+    /// Whether the one who writes is the owner, as code has checked it.
+    fn is_owner(&self) -> bool;
+
+    /// Stops every agent of this home.
+    fn stop_all(&self) -> Result<(), Trouble>;
+
+    /// Lifts the taint; says what tainted the conversation, if anything did.
+    fn release(&self) -> Result<Option<String>, Trouble>;
 }
 
 /// Why a command could not be carried out, in words for the person.
@@ -137,6 +146,11 @@ pub struct Status {
     pub price: Option<Prices>,
     pub turns: u64,
     pub compactions: u64,
+    /// What the guard goes by, and what text from outside was read first.
+    pub guard: String,
+    pub tainted_by: Option<String>,
+    /// Questions that wait for the owner.
+    pub waiting: usize,
     /// Where commands run: `direct`, `sandbox`.
     pub execution: String,
     /// `agents.defaults.thinkingDefault` and its kin, for settings the session leaves open.

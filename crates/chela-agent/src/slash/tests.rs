@@ -17,6 +17,7 @@ struct Fake {
     settings: RefCell<BTreeMap<Setting, String>>,
     begun: RefCell<u32>,
     no_models: bool,
+    stranger: bool,
 }
 
 impl Talk for Fake {
@@ -103,8 +104,20 @@ impl Talk for Fake {
     fn call_skill(&self, name: &str, args: &str) -> Result<String, Trouble> {
         Ok(format!("use {name}: {args}"))
     }
+    fn is_owner(&self) -> bool {
+        !self.stranger
+    }
+    fn stop_all(&self) -> Result<(), Trouble> {
+        Ok(())
+    }
+    fn release(&self) -> Result<Option<String>, Trouble> {
+        Ok(Some("tool:c1".to_owned()))
+    }
     fn status(&self) -> Status {
         Status {
+            guard: "standard".to_owned(),
+            tainted_by: Some("tool:c1".to_owned()),
+            waiting: 0,
             context: ContextMeter {
                 used: 5_000,
                 window: Some(20_000),
@@ -409,4 +422,30 @@ fn tab_offers_commands_skills_words_and_models() {
     assert_eq!(lines("/model ollama/qwen3:8"), ["/model ollama/qwen3:8b"]);
     assert_eq!(lines("/skill d"), ["/skill deploy-site"]);
     assert!(lines("hello").is_empty() && lines("/model a b").is_empty());
+}
+
+/// W21: who may decide is checked by code, not told to the model.
+#[test]
+fn w21_a_stranger_decides_nothing() {
+    let stranger = Fake {
+        stranger: true,
+        ..Fake::default()
+    };
+    for line in [
+        "/approve a1 once",
+        "/release",
+        "/undo",
+        "/model x",
+        "/export",
+    ] {
+        let answer = typed(&stranger, line);
+        assert_eq!(answer.then, Then::Nothing, "{line}");
+        assert!(
+            answer.text.contains("Only the owner"),
+            "{line}: {}",
+            answer.text
+        );
+    }
+    let owner = Fake::default();
+    assert!(typed(&owner, "/release").text.contains("Released"));
 }

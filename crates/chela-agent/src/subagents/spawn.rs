@@ -351,6 +351,7 @@ impl Start<'_> {
             sender: nest.ask.sender.clone(),
             channel: nest.ask.channel.clone(),
             tools: nest.ask.tools,
+            own: nest.ask.own.clone(),
         };
         let talk = Conversation::open_as(Arc::clone(&nest.agents), ask, role).map_err(refused)?;
         let session = talk.session();

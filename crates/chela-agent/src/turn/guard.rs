@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use chela_config::model::{BareUnit, GuardPolicy, HeadlessApproval};
-use chela_core::{ContentHash, Trust};
+use chela_core::ContentHash;
 use chela_guard::approval::{
     Answer, AnswerError, Approver, AskedCall, Asking, Grant, Hand, Question, Scope, shown,
 };
@@ -21,7 +21,7 @@ use chela_tools::{Effect, Output, Prepared, Prospect, Toolbox};
 use serde_json::{Value, json};
 
 use super::{Surface, Turn, TurnEvent};
-use crate::conversation::{Conversation, Ear, GuardMark};
+use crate::conversation::{Conversation, GuardMark};
 use crate::session::SessionError;
 
 /// What the guard knows of one call.
@@ -180,16 +180,9 @@ impl Turn<'_> {
     }
 
     /// Reads what the transcript has gained.
-    fn catch_up(&self, toolbox: &Toolbox) -> Result<(), SessionError> {
-        let branch = self.talk.sessions.branch(&self.session)?;
-        let prompt = self.prefix.sections.iter().map(|section| section.trust);
-        let ear = Ear {
-            toolbox,
-            owners: &self.talk.view.owner_allow_from.value,
-            prompt: prompt.fold(Trust::Operator, Trust::join),
-        };
-        self.talk.seen.catch_up(&self.session, &branch, &ear);
-        Ok(())
+    pub(super) fn catch_up(&self, toolbox: &Toolbox) -> Result<(), SessionError> {
+        self.talk
+            .catch_up(&self.session, toolbox, &self.prefix.sections)
     }
 
     fn judge(&self, case: &Case) -> Decision {

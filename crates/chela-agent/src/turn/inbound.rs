@@ -216,7 +216,7 @@ impl Conversation {
         }
     }
 
-    fn sender_of_record(&self) -> Option<Sender> {
+    pub(crate) fn sender_of_record(&self) -> Option<Sender> {
         self.ask.sender.as_ref().map(|sender| Sender {
             id: sender.id.clone().unwrap_or_default(),
             name: sender.name.clone(),

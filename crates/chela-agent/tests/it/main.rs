@@ -3,5 +3,6 @@
 mod assembling;
 mod compacting;
 mod economy;
+mod guarding;
 mod subagents;
 mod turning;

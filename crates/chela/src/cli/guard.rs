@@ -16,6 +16,40 @@ Examples:
 The string is never printed. Where it turns up in a tool's result it is hidden before a model
 reads it; where it turns up in a call, the call is refused. Both are on record.")]
     Canary(CanaryArgs),
+
+    /// Why each call of a turn was made, asked about or refused
+    #[command(after_help = "\
+Examples:
+  chela guard explain            the newest turn
+  chela guard explain 42         the turn of request 42 (see `chela turn list`)
+
+For every call: its effect, whether text from outside had been read, where the words of its
+arguments came from, the rule that decided, and the verdict.")]
+    Explain {
+        /// A request of the turn (default: the newest)
+        turn: Option<i64>,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
+
+    /// What may happen without asking, and what asks
+    Policy {
+        #[command(flatten)]
+        agent: AgentArg,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
+
+    /// Text from outside that a session read so far is no reason to ask any more
+    Release {
+        /// The session (default: the main one)
+        #[arg(long, value_name = "KEY")]
+        session: Option<String>,
+        #[command(flatten)]
+        agent: AgentArg,
+    },
 }
 
 #[derive(Debug, Args)]

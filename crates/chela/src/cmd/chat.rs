@@ -105,6 +105,7 @@ fn open(setup: Setup, args: &ChatArgs) -> Result<Conversation, Fail> {
         .map(|typed| session_key(&agents, &agent, typed))
         .transpose()?;
     let ask = ConversationAsk {
+        own: chela_agent::conversation::OwnTools::default(),
         // A session key names its agent.
         agent: (args.agent.agent.is_some() || session.is_none()).then_some(agent),
         session,

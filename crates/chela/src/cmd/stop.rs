@@ -47,7 +47,7 @@ fn tell(host: &Host, screen: &mut Screen, json: bool) -> Result<(), Fail> {
     match halt {
         Some(halt) => {
             let why = halt.reason.map_or(String::new(), |why| format!(": {why}"));
-            screen.line(&format!(
+            screen.line(format!(
                 "Every agent is stopped since {}{why}.",
                 utc(halt.at / 1000)
             ))?;

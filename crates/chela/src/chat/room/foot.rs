@@ -4,6 +4,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use chela_core::SessionForm;
+use chela_guard::flow::Taint;
 
 use super::Room;
 use crate::chat::ink::{Line, look};
@@ -69,6 +70,14 @@ impl<W: Write> Room<'_, W> {
             parts.push(place);
         }
         parts.extend(meter(self.view.meter.used, self.view.meter.window));
+        if self.talk.taint() == Taint::Tainted {
+            parts.push("⚠ read text from outside".to_owned());
+        }
+        match self.talk.questions_waiting() {
+            0 => {}
+            1 => parts.push("1 question waits".to_owned()),
+            many => parts.push(format!("{many} questions wait")),
+        }
         if self.busy.is_some() {
             parts.push("Esc stops".to_owned());
         }

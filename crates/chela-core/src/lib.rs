@@ -15,6 +15,7 @@ mod spending;
 
 pub mod cut;
 pub mod sanitize;
+pub mod scan;
 pub mod secret;
 pub mod suggest;
 pub mod tokens;

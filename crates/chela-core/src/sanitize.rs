@@ -16,6 +16,7 @@ mod script;
 use std::borrow::Cow;
 use unicode_general_category::{GeneralCategory, get_general_category};
 
+use crate::scan::sieve;
 use script::{Invisible, invisible_kind};
 
 /// What [`content`] took out of a text, by kind.
@@ -307,41 +308,22 @@ impl<'a> Cleaning<'a> {
     }
 }
 
-/// The first invisible character at or after `from`. Printable ASCII goes by in blocks.
+/// The first invisible character at or after `from`.
 fn next_invisible(text: &str, from: usize) -> Option<usize> {
-    const BLOCK: usize = 64;
-    let bytes = text.as_bytes();
     let mut at = from;
-    loop {
-        while let Some(block) = bytes.get(at..at + BLOCK)
-            && block
-                .iter()
-                .fold(true, |plain, byte| plain & is_plain_ascii(*byte))
-        {
-            at += BLOCK;
+    while let Some(found) = sieve(
+        text.as_bytes(),
+        at,
+        script::may_begin_invisible,
+        script::may_be_invisible,
+    ) {
+        let c = text.get(found..).and_then(|rest| rest.chars().next());
+        if c.is_some_and(|c| invisible_kind(c).is_some()) {
+            return Some(found);
         }
-        at += bytes[at..]
-            .iter()
-            .take_while(|byte| is_plain_ascii(**byte))
-            .count();
-        // Stay with text that is not ASCII until it becomes so again.
-        for c in text[at..].chars() {
-            if c.is_ascii() && is_plain_ascii(c as u8) {
-                break;
-            }
-            if invisible_kind(c).is_some() {
-                return Some(at);
-            }
-            at += c.len_utf8();
-        }
-        if at >= bytes.len() {
-            return None;
-        }
+        at = found + 1;
     }
-}
-
-fn is_plain_ascii(byte: u8) -> bool {
-    (byte.wrapping_sub(b' ') < 0x5f) | (byte == b'\n') | (byte == b'\t') | (byte == b'\r')
+    None
 }
 
 #[cfg(test)]

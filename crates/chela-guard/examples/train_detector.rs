@@ -251,24 +251,29 @@ impl Learner {
         }
     }
 
-    fn score(&self, window: &Example) -> f32 {
+    fn words(&self, window: &Example) -> f32 {
         let sum: f32 = window
             .buckets
             .iter()
             .map(|bucket| self.weights[*bucket as usize])
             .sum();
+        sum / training::norm(window.buckets.len())
+    }
+
+    fn score(&self, window: &Example) -> f32 {
         let families: f32 = window
             .families
             .iter()
             .map(|family| self.families[*family])
             .sum();
-        sum / training::norm(window.buckets.len()) + families + self.bias
+        training::squashed(self.words(window)) + families + self.bias
     }
 
     fn learn(&mut self, window: &Example, label: f32, weight: f32) {
         const RATE: f32 = 0.3;
         const SHRINK: f32 = 2e-5;
-        let scale = 1.0 / training::norm(window.buckets.len());
+        let scale =
+            training::slope(self.words(window)).max(0.05) / training::norm(window.buckets.len());
         let error = (1.0 / (1.0 + (-self.score(window)).exp()) - label) * weight;
         self.bias -= 0.002 * error;
         for family in &window.families {
@@ -337,6 +342,13 @@ fn report(texts: &[Text], found: &[bool]) {
         "source", "texts", "found", "that announce themselves"
     ));
     let mut all = [0; 4];
+    // One source that repeats one sentence a thousand times would speak for all.
+    let mut without_largest = [0; 4];
+    let largest = rows
+        .iter()
+        .filter(|((label, _), _)| *label == 1)
+        .max_by_key(|(_, row)| row[2])
+        .map(|((_, source), _)| *source);
     for ((label, source), row) in &rows {
         let share = |part: usize, whole: usize| 100.0 * part as f64 / whole.max(1) as f64;
         let kind = if *label == 1 { "attack" } else { "benign" };
@@ -352,11 +364,21 @@ fn report(texts: &[Text], found: &[bool]) {
         ));
         if *label == 1 {
             all.iter_mut().zip(row).for_each(|(sum, each)| *sum += each);
+            if Some(*source) != largest {
+                let sums = without_largest.iter_mut();
+                sums.zip(row).for_each(|(sum, each)| *sum += each);
+            }
         }
     }
     say(&format!(
         "all attacks: {}/{}; those that announce themselves: {}/{}",
         all[1], all[0], all[3], all[2]
+    ));
+    say(&format!(
+        "without {}: those that announce themselves {}/{}",
+        largest.unwrap_or_default(),
+        without_largest[3],
+        without_largest[2]
     ));
 }
 

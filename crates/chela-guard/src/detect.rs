@@ -5,6 +5,7 @@
 //! families found. Detection only adds friction: nothing that may happen rests on it, since a
 //! plain request in the wrong place cannot be told from one in the right place.
 
+mod consequence;
 mod family;
 mod model;
 mod plain;
@@ -12,7 +13,9 @@ mod plain;
 use std::ops::Range;
 
 use chela_config::model::{DetectionOutcome, GuardDetection};
+use serde::Serialize;
 
+pub use consequence::{Consequence, Notice, Spot, id_of, screen};
 pub use family::Family;
 pub use model::{Example, Model, Weights};
 pub use plain::{Form, View, views};
@@ -29,7 +32,8 @@ pub struct Detection {
 }
 
 /// How sure it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Severity {
     None,
     /// A phrase that is also used harmlessly.
@@ -54,7 +58,7 @@ pub struct Finding {
 
 /// What training sees of a text: the same as detection.
 pub mod training {
-    pub use super::model::{BUCKETS, Example, FAMILIES, PRIOR, norm};
+    pub use super::model::{BUCKETS, Example, FAMILIES, PRIOR, norm, slope, squashed};
 
     /// The windows of all views of a text.
     pub fn windows_of(text: &str) -> Vec<Example> {
@@ -122,13 +126,11 @@ impl Detection {
 
     /// Why, in a line for the owner.
     pub fn explain(&self, text: &str) -> String {
-        let severity = match self.severity {
-            Severity::None => "nothing found",
-            Severity::Low => "a phrase that may be harmless",
-            Severity::Medium => "reads like an injected instruction",
-            Severity::High => "reads very much like an injected instruction",
-        };
-        let mut parts = vec![format!("{severity} (score {:.2})", self.score)];
+        let mut parts = vec![format!(
+            "{} (score {:.2})",
+            self.severity.text(),
+            self.score
+        )];
         for finding in &self.findings {
             let phrase = crate::approval::shown(&finding.phrase);
             let form = finding.form.text();
@@ -150,13 +152,6 @@ impl Detection {
         }
         parts.join("; ")
     }
-}
-
-/// Stands where withheld text would stand, until the owner releases it.
-pub fn withheld(id: &str) -> String {
-    format!(
-        "[Text from outside was withheld: it reads like an injected instruction. The owner can release it as {id}.]"
-    )
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! to it may stay, and one more that stays beside a rare letter does no harm.
 
 use std::ops::RangeInclusive;
+
+use crate::scan::{Mask, below, is, within};
 use unicode_general_category::{GeneralCategory, get_general_category};
 
 pub const BLACK_FLAG: char = '\u{1F3F4}';
@@ -93,6 +95,27 @@ pub fn invisible_kind(c: char) -> Option<Invisible> {
         _ => return None,
     };
     Some(kind)
+}
+
+/// Whether a byte may begin an invisible character, for a sieve: controls, and what is not ASCII.
+#[inline(always)]
+pub fn may_begin_invisible(a: u8) -> Mask {
+    below(a, b' ') & !is(a, b'\n') | is(a | 0x80, 0xFF) | below(0x7F, a)
+}
+
+/// Whether three bytes may: of each lead byte only the neighbourhoods that have one.
+#[inline(always)]
+pub fn may_be_invisible(a: u8, b: u8, c: u8) -> Mask {
+    let control = below(a, b' ') & !(is(a, b'\n') | is(a, b'\t') | is(a, b'\r')) | is(a, 0x7F);
+    let two =
+        is(a, 0xC2) & (below(b, 0xA0) | is(b, 0xAD)) | is(a, 0xCD) | is(a, 0xD8) & is(b, 0x9C);
+    let general = is(a, 0xE2)
+        & (is(b, 0x80) & (within(c, 0x8B, 5) | within(c, 0xAA, 5)) | is(b, 0x81) & below(0x9F, c));
+    let three = is(a, 0xE1) & (is(b, 0x85) | is(b, 0x9E) | is(b, 0xA0))
+        | is(a, 0xE3) & is(b, 0x85)
+        | is(a, 0xEF) & below(0xB7, b) & !is(b & 0xFE, 0xBC);
+    let four = below(0xEF, a) & !(is(a, 0xF0) & is(b, 0x9F));
+    control | two | general | three | four
 }
 
 /// Length in bytes of the tags that turn a black flag into that of a region: a country in two
@@ -221,4 +244,24 @@ pub fn is_combining(c: char) -> bool {
 
 fn is_in(c: char, ranges: &[RangeInclusive<char>]) -> bool {
     ranges.iter().any(|range| range.contains(&c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_invisible_character_gets_through_the_sieve() {
+        for c in '\0'..=char::MAX {
+            let mut bytes = [b' '; 4];
+            c.encode_utf8(&mut bytes);
+            let [a, b, c_, _] = bytes;
+            let named = may_begin_invisible(a) & may_be_invisible(a, b, c_) != 0;
+            assert!(
+                named || invisible_kind(c).is_none(),
+                "U+{:04X}",
+                u32::from(c)
+            );
+        }
+    }
 }

@@ -1,9 +1,19 @@
 //! Families of phrases with which instructions are injected, in plain lower-case text.
+//!
+//! All beginnings of all phrases are looked for at once; where one stands, the rest of its rule
+//! (module `rules`) is tried right behind it. Text without beginnings costs next to nothing.
+
+mod rules;
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::{Regex, RegexSet};
+use aho_corasick::AhoCorasick;
+use regex::Regex;
+use unicode_normalization::UnicodeNormalization;
+
+use super::plain::alike;
+use rules::{Place, RULES};
 
 /// What a phrase tries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,6 +33,7 @@ pub enum Family {
     Authority,
     Concealment,
     Exfiltration,
+    RolePlay,
 }
 
 /// A phrase in a plain text.
@@ -33,7 +44,7 @@ pub struct Phrase {
 }
 
 impl Family {
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::InstructionOverride,
         Self::Disregard,
         Self::ContextReset,
@@ -49,6 +60,7 @@ impl Family {
         Self::Authority,
         Self::Concealment,
         Self::Exfiltration,
+        Self::RolePlay,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -68,82 +80,64 @@ impl Family {
             Self::Authority => "authority",
             Self::Concealment => "concealment",
             Self::Exfiltration => "exfiltration",
+            Self::RolePlay => "role-play",
         }
     }
 
     /// Whether it says something by itself: a role name before a colon does not.
     pub fn is_telling(self) -> bool {
-        !matches!(self, Self::RoleDelimiter | Self::ForcedRemoval)
-    }
-
-    /// Blanks of the plain text are single, letters are small.
-    fn pattern(self) -> &'static str {
-        match self {
-            Self::InstructionOverride => {
-                r"(?:ignore|ignoring|override|overriding|bypass|skip|overlook|discard|forget|ignora|ignorez|ignoriere|vergiss|vergessen sie|olvida)[ ,]+(?:(?:all|any|every|everything|the|your|my|our|these|those|this|that|of|above|previous|previously|prior|preceding|past|earlier|former|foregoing|initial|original|existing|current|given|system|safety|security|other|todas|las|toutes|les|alle|saemtliche|samtliche|vorherigen|vorigen|obigen|deine|and|or|said|before|you|were|was|have|been|told)[ ,]+){0,7}(?:instruction|prompt|rule|guideline|directive|command|context|order|programming|training|restriction|constraint|polic|filter|message|assignment|statement|information|instruccion|consigne|anweisung|befehl|aufgabe|instruktion|above|previous|before)"
-            }
-            Self::Disregard => {
-                r"disregard(?:ing)?[ ,]+(?:[a-z0-9_]+[ ,]+){0,6}?(?:instruction|prompt|rule|guideline|directive|command|context|order|programming|training|above|previous|prior|everything|said|told)|pay no attention to|do not (?:follow|obey|listen to) (?:[a-z0-9_]+ ){0,3}(?:previous|prior|above|earlier|original|system)"
-            }
-            Self::ContextReset => {
-                r"(?:forget|erase|clear|wipe|reset) (?:about )?(?:everything|all (?:of )?(?:that|this|the above|your)|your (?:memory|context|history|instructions)|the (?:above|previous|conversation|context)|what (?:i|you|we|was)|alles)|end of (?:the )?(?:context|conversation|document|prompt|user (?:input|message))|start(?:ing)? (?:over|again|fresh|anew) (?:with|from)|new (?:conversation|session) (?:starts|begins)|vergiss alles|now (?:let's |lets )?(?:begin|start) (?:a )?new"
-            }
-            Self::RoleHijack => {
-                r"you are (?:now|no longer|from now on)\b|from now on,? (?:you|your|act|answer|respond|only)|(?:act|behave|respond|answer|reply|talk|speak) as (?:if you|though you|an? (?:[a-z0-9_]+ ){0,3}(?:without|who|that|with no)|my|dan\b)|(?:pretend|imagine|suppose|assume) (?:that )?(?:you are|you're|you were|to be|you have no)|i want you to (?:act|pretend|respond|behave)|do anything now|(?:developer|god|jailbreak|debug|maintenance|dan|unrestricted|opposite|sudo) mode|stay in character|du bist (?:jetzt|nun|ab jetzt)|ab jetzt bist du"
-            }
-            Self::NewInstructions => {
-                r"(?:new|updated|revised|additional|real|actual|true|next|special|secret) (?:and [a-z0-9_]+ )?(?:instructions?|task|rules?|directives?|orders?|objective|assignment|goal|mission|aufgabe)(?: ?:| is\b| are\b| from\b| follows?\b| for you)|(?:important|urgent|critical)(?: new)? instructions?\b|follow (?:these|the following|my|only my|only these)(?: new| next| exact)? (?:instruction|order|command|direction)|before you (?:can )?(?:solve|continue|proceed|do|complete|start|finish|answer)[ a-z0-9_]{0,24}(?:task|request|question)|instead,? (?:you (?:must|should|will|need)|please|do the following|say|print|output|write|reply|respond|answer)|your (?:only|sole|primary) (?:task|job|goal|purpose) is|(?:important|attention)!{2,}"
-            }
-            Self::SystemPrompt => {
-                r"(?:reveal|show|print|repeat|display|output|leak|expose|disclose|tell me|give me|what(?: is|'s| are| were| was)|write(?: out| down)?|share|spell[- ]?check|summari[sz]e|return|translate|recite|copy|list|dump|say|begin with|start with|encode)[ :](?:[a-z0-9_]+[ ,']+){0,6}?(?:(?:system|initial|original|hidden|secret|full|first|entire|complete|previous|prior|above|internal|confidential|own)[ -](?:[a-z0-9_]+ )?(?:prompt|instruction|message|rules|text|guideline|directive|configuration)|your (?:prompt|instructions|rules|guidelines|programming|configuration)|prompt (?:text|above|instructions|verbatim)|instructions above)|(?:system|initial|original|secret) prompt"
-            }
-            Self::ExecInjection => {
-                r"(?:curl|wget|iwr|fetch)\b[^\n|]{0,200}\| ?(?:sudo )?(?:ba|z|da)?sh\b|base64 (?:-d|-D|--decode)[^\n|]{0,60}\| ?(?:sudo )?(?:ba|z)?sh\b|(?:run|execute|paste|enter) (?:(?:the|this|that|these|following|exactly|below) ?){1,3}(?:shell |bash |terminal |system )?(?:command|script|code)s?(?: in (?:your|the|a) (?:terminal|shell)| ?:| now| immediately| first)|os\.system\(|powershell(?:\.exe)? -e(?:nc|p)?\b|nc -e /bin|/dev/tcp/"
-            }
-            Self::Elevation => {
-                r#""?elevated"? ?[=:] ?"?(?:true|on|full|1|yes)|"?(?:security|ask)"? ?[=:] ?"?(?:full|off)\b|--dangerously|--yolo|sudo mode|with (?:root|admin|administrator|elevated) (?:privileges|access|permissions) (?:and|to|now)"#
-            }
-            Self::ForcedRemoval => {
-                r"\brm -(?:rf|fr|r -f|f -r)\b|\bdel /[sfq]|format c:|mkfs\.|dd if=/dev/(?:zero|random)|drop (?:table|database)\b|git push --force"
-            }
-            Self::MassDeletion => {
-                r"(?:delete|erase|remove|wipe|destroy|purge|shred|trash) (?:(?:all|every|everything|each|any|the|my|your|of|user|users|single|entire|their|unread|whole|his|her) ?){1,4}(?:files?|e-?mails?|messages?|data|documents?|records?|contacts?|backups?|folders?|director|events?|accounts?|repositor|inbox|drive|database)"
-            }
-            Self::SystemTag => {
-                r"</?(?:system|assistant|instructions?|admin|important|information|sys|system[-_ ](?:message|prompt|note|reminder)|human|untrusted|tool_result|data)>|\[/?(?:system|inst|admin|assistant|system (?:message|prompt|note))\]|<</?sys>>|\bsystem (?:override|alert|notice|update)\b ?[:!]"
-            }
-            Self::RoleDelimiter => {
-                r"(?:^|\n)[ #*>]{0,6}(?:system|assistant|human|developer|ai|chatgpt|gpt)\*{0,2} ?:|### ?(?:system|instruction|assistant|human)|<\|[a-z_]{2,20}\|>|-{3,} ?(?:begin|end|start) (?:of )?(?:system|admin|new|user)|={3,} ?(?:system|end|new)"
-            }
-            Self::Authority => {
-                r"(?:this is (?:an? )?(?:[a-z0-9_]+ ){0,2}(?:message|instruction|request|order|notice|command) (?:from|by) (?:me|your|the|us)|(?:i am|i'm|as|from) your (?:creator|developer|administrator|admin|owner|boss|user|maker|programmer)|message (?:to|for) (?:the )?(?:ai|assistant|agent|model|bot|llm)|(?:dear|hey|hello|attention|note to),? (?:ai|assistant|agent|llm|language model|chatbot)\b|(?:openai|anthropic|google) (?:has|requires|policy|employee|staff)|to you,? the (?:ai|assistant|model))"
-            }
-            Self::Concealment => {
-                r"(?:do not|don't|dont|never|without) (?:tell|mention|inform|reveal|show|notify|alert|telling|informing|notifying|asking|mentioning|alerting|let)(?:ing)? ?(?:(?:this|anything|it|about|to|the|your|any|of|that) ?){0,4}(?:user|owner|human|anyone|anybody|them|him|her|operator)|keep (?:this|it) (?:a )?(?:secret|hidden|between us)|(?:silently|secretly|quietly) (?:send|forward|run|execute|delete|upload|add|copy|install|post)|delete (?:the|this) (?:sent )?(?:e-?mail|message|instruction|text) (?:after|once|when)"
-            }
-            Self::Exfiltration => {
-                r"(?:send|forward|post|upload|exfiltrate|e-?mail|transmit|leak|submit|share|give)[ a-z0-9_',:]{1,80}(?:api[- ]?keys?|passwords?|credentials?|secrets?|tokens?|\.env|private keys?|ssh keys?|security code|credit card|passport|bank account|bank details|contents? of)[ a-z0-9_',.:]{0,80}(?: to | at |https?:)"
-            }
-        }
+        !matches!(
+            self,
+            Self::RoleDelimiter | Self::ForcedRemoval | Self::RolePlay
+        )
     }
 }
 
-/// All families at once, to know which are worth a second look.
-static ANY: LazyLock<Option<RegexSet>> =
-    LazyLock::new(|| RegexSet::new(Family::ALL.map(ascii)).ok());
-static EACH: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| {
-    Family::ALL
-        .iter()
-        .map(|family| Regex::new(&ascii(*family)).ok())
-        .collect()
+/// The beginnings of all rules, the rules of each, and the rest of each rule.
+struct Finder {
+    starts: AhoCorasick,
+    rules_of: Vec<Vec<usize>>,
+    rests: Vec<Option<Regex>>,
+}
+
+static FINDER: LazyLock<Option<Finder>> = LazyLock::new(|| {
+    let mut starts: Vec<String> = Vec::new();
+    let mut rules_of: Vec<Vec<usize>> = Vec::new();
+    for (number, rule) in RULES.iter().enumerate() {
+        for start in rule.starts {
+            let start = plain_letters(start);
+            let at = starts.iter().position(|known| *known == start);
+            let at = at.unwrap_or_else(|| {
+                starts.push(start);
+                rules_of.push(Vec::new());
+                starts.len() - 1
+            });
+            rules_of[at].push(number);
+        }
+    }
+    Some(Finder {
+        starts: AhoCorasick::new(&starts).ok()?,
+        rules_of,
+        rests: RULES.iter().map(|rule| rest_of(rule.rest).ok()).collect(),
+    })
 });
 
-/// Plain text is as good as ASCII, and ASCII is faster. A phrase may be broken into lines.
-fn ascii(family: Family) -> String {
-    family
-        .pattern()
+/// The rest of a rule, right behind its beginning. A phrase may be broken into lines; words end
+/// where ASCII words end, which is faster.
+fn rest_of(rest: &str) -> Result<Regex, regex::Error> {
+    let rest = plain_letters(rest)
         .replace(r"\b", r"(?-u:\b)")
-        .replace(' ', r"[ \n]")
+        .replace(' ', r"[ \n]");
+    Regex::new(&format!(r"\A(?:{rest})"))
+}
+
+/// Plain text has letters without accents, and Latin ones where those of other alphabets look
+/// like them.
+fn plain_letters(text: &str) -> String {
+    text.nfkd()
+        .filter(|c| !('\u{300}'..='\u{36F}').contains(c))
+        .map(|c| if c.is_ascii() { c } else { alike(c) })
+        .collect()
 }
 
 /// At most this many phrases of a family are looked at.
@@ -151,21 +145,47 @@ const MOST_EACH: usize = 8;
 
 /// The phrases in a plain text, in order.
 pub fn find(text: &str) -> Vec<Phrase> {
-    let mut found = Vec::new();
-    let Some(any) = ANY.as_ref() else {
+    let mut found: Vec<Phrase> = Vec::new();
+    let Some(finder) = FINDER.as_ref() else {
         return found;
     };
-    for at in any.matches(text) {
-        if let (Some(family), Some(Some(regex))) = (Family::ALL.get(at), EACH.get(at)) {
-            let phrases = regex.find_iter(text).take(MOST_EACH);
-            found.extend(phrases.map(|phrase| Phrase {
-                family: *family,
-                range: phrase.range(),
-            }));
+    let mut each = [0; Family::ALL.len()];
+    // A beginning of several words may be broken into lines.
+    let flat = text.replace('\n', " ");
+    for start in finder.starts.find_overlapping_iter(&flat) {
+        for number in &finder.rules_of[start.pattern().as_usize()] {
+            let rule = &RULES[*number];
+            let family = rule.family as usize;
+            if each[family] == MOST_EACH
+                || rule.place == Place::Line && !begins_line(text, start.start())
+            {
+                continue;
+            }
+            let rest = text.get(start.end()..);
+            let regex = finder.rests[*number].as_ref();
+            if let Some(rest) = rest.and_then(|rest| regex?.find(rest)) {
+                let range = start.start()..start.end() + rest.end();
+                let known = |phrase: &&Phrase| {
+                    phrase.family == rule.family && phrase.range.end > range.start
+                };
+                if !found.iter().rev().any(|phrase| known(&phrase)) {
+                    each[family] += 1;
+                    found.push(Phrase {
+                        family: rule.family,
+                        range,
+                    });
+                }
+            }
         }
     }
     found.sort_by_key(|phrase| phrase.range.start);
     found
+}
+
+/// Whether nothing but the signs of a heading or a quotation stands before it in its line.
+fn begins_line(text: &str, at: usize) -> bool {
+    let before = text[..at].trim_end_matches([' ', '#', '*', '>']);
+    before.is_empty() || before.ends_with('\n')
 }
 
 #[cfg(test)]
@@ -173,15 +193,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pattern_is_one() {
-        for family in Family::ALL {
+    fn every_rule_is_one_and_every_family_has_one() {
+        for rule in RULES {
+            assert!(rest_of(rule.rest).is_ok(), "{:?}", rest_of(rule.rest));
+            assert!(!rule.starts.is_empty());
+        }
+        for (number, family) in Family::ALL.into_iter().enumerate() {
+            assert_eq!(family as usize, number);
             assert!(
-                Regex::new(&ascii(family)).is_ok(),
-                "{}: {:?}",
-                family.as_str(),
-                Regex::new(&ascii(family))
+                RULES.iter().any(|rule| rule.family == family),
+                "{}",
+                family.as_str()
             );
         }
-        assert!(ANY.is_some());
+        assert!(FINDER.is_some());
     }
 }

@@ -160,7 +160,7 @@ fn is_hidden(c: char) -> bool {
 }
 
 /// Letters of other alphabets that read as Latin ones.
-fn alike(c: char) -> char {
+pub fn alike(c: char) -> char {
     match c {
         'а' | 'А' | 'α' | 'Α' | 'ɑ' => 'a',
         'В' | 'в' | 'Β' | 'β' | 'Ь' | 'ь' => 'b',

@@ -4,11 +4,13 @@
 //! case, the script the letters are borrowed from and what separates them. The same words in
 //! prose, with blanks between them and no brackets around, are prose. They are found by their
 //! rarest letter, the `x`: every character that reads as one is looked at, and everything else
-//! goes by at the speed of a search for two bytes.
+//! goes by many bytes at a time.
 
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
+
+use chela_core::scan::{Mask, below, is, sieve, within};
 
 /// Stands where an imitation was.
 const INSTEAD: &str = "(marker removed)";
@@ -47,43 +49,47 @@ pub fn remove(text: &str) -> (Cow<'_, str>, usize) {
     (Cow::Owned(kept), found)
 }
 
-/// The next character at or after `from` that reads as an `x`.
+/// The next character at or after `from` that reads as an `x` and may be that of the marker.
 fn next_anchor(text: &str, from: usize) -> Option<usize> {
-    const BLOCK: usize = 64;
-    let bytes = text.as_bytes();
     let mut at = from;
-    loop {
-        while let Some(block) = bytes.get(at..at + BLOCK)
-            && !block
-                .iter()
-                .fold(false, |any, byte| any | is_worth_a_look(*byte))
-        {
-            at += BLOCK;
+    while let Some(found) = sieve(text.as_bytes(), at, may_begin_anchor, may_be_anchor) {
+        let c = text.get(found..).and_then(|rest| rest.chars().next());
+        if c.and_then(fold) == Some(b'x') {
+            return Some(found);
         }
-        at += bytes[at..]
-            .iter()
-            .take_while(|byte| !is_worth_a_look(**byte))
-            .count();
-        while !text.is_char_boundary(at) {
-            at += 1;
-        }
-        for c in text[at..].chars() {
-            if c.is_ascii() && !is_worth_a_look(c as u8) {
-                break;
-            }
-            if fold(c) == Some(b'x') {
-                return Some(at);
-            }
-            at += c.len_utf8();
-        }
-        if at >= bytes.len() {
-            return None;
-        }
+        at = found + 1;
     }
+    None
 }
 
-fn is_worth_a_look(byte: u8) -> bool {
-    (byte | 0x20 == b'x') | (byte >= 0x80)
+/// Whether a byte may begin an `x`, for a sieve.
+#[inline(always)]
+fn may_begin_anchor(a: u8) -> Mask {
+    is(a | 0x20, b'x') | below(0x7F, a)
+}
+
+/// Whether three bytes may. After a plain one come a `t` and an `e`, something that separates, or
+/// something that is not ASCII; of other lead bytes only the neighbourhoods that have one count.
+#[inline(always)]
+fn may_be_anchor(a: u8, b: u8, c: u8) -> Mask {
+    let between =
+        |byte: u8| is(byte, b' ') | is(byte, b'\t') | is(byte, b'_') | within(byte, b'-', 2);
+    let then_te =
+        (is(b | 0x20, b't') | between(b)) & (is(c | 0x20, b'e') | is(c | 0x20, b't') | between(c));
+    let plain = is(a | 0x20, b'x') & (below(0x7F, b | c) | then_te);
+    let two = is(a, 0xD1) & is(b, 0x85)
+        | is(a, 0xD0) & is(b, 0xA5)
+        | is(a, 0xCF) & is(b, 0x87)
+        | is(a, 0xCE) & is(b, 0xA7)
+        | is(a, 0xC3) & is(b, 0x97)
+        | is(a, 0xD2) & within(b, 0xB2, 2)
+        | is(a, 0xD3) & within(b, 0xBC, 2);
+    let three = is(a, 0xE1) & (is(b, 0xBA) & within(c, 0x8A, 4) | is(b, 0x99) | is(b, 0x95))
+        | is(a, 0xE2) & below(0x81, b)
+        | is(a, 0xEA) & is(b, 0x93)
+        | is(a, 0xEF) & (is(b, 0xBC) & is(c, 0xB8) | is(b, 0xBD) & is(c, 0x98));
+    let four = below(0xEF, a) & !(is(a, 0xF0) & is(b, 0x9F) & !within(c, 0x84, 4));
+    plain | two | three | four
 }
 
 /// The whole imitation around an `x`, brackets and id included, not before `floor`.
@@ -167,11 +173,19 @@ fn close(after: &str) -> usize {
     for (at, c) in after.char_indices().take(LONGEST_TAIL) {
         if is_closing(c) {
             end = at + c.len_utf8();
-        } else if end > 0 || c == '\n' || !is_of_an_id(c) {
+        } else if end > 0 && !is_unseen(c) || c == '\n' || !is_of_an_id(c) {
             break;
         }
     }
     end
+}
+
+/// Between brackets that belong together.
+fn is_unseen(c: char) -> bool {
+    matches!(
+        c,
+        '\u{AD}' | '\u{34F}' | '\u{200B}'..='\u{200F}' | '\u{2060}'..='\u{206F}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}'
+    )
 }
 
 fn is_of_an_id(c: char) -> bool {
@@ -328,10 +342,37 @@ fn listed(c: char) -> Option<u8> {
         (b's', "ѕЅśŝşšșṡṣꜱʂƽᏚꓢŚŜŞŠȘՏႽſ"),
         (b't', "тТτΤţťŧțṫṭṯṱᴛᎢꓔŢŤŦȚ⊤†ⲧⲦ"),
         (b'u', "υսՍùúûüũūŭůűųưụủᴜʋᑌꓴÙÚÛÜŨŪŬŮŰŲ∪⋃цμµ"),
-        (b'x', "хХχΧẋẍ×✕✖╳ⅹⅩ⨯᙮ᕁⲭⲬꓫ𐊐ҳҲӽ"),
+        (b'x', "хХχΧẋẍẊẌ×✕✖╳ⅹⅩ⨯᙮ᕁⲭⲬꓫ𐊐ҳҲӽӼ"),
     ];
     ALIKE
         .iter()
         .find(|(_, alike)| alike.contains(c))
         .map(|(letter, _)| *letter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_letter_that_reads_as_an_x_gets_through_the_sieve() {
+        for c in '\u{80}'..=char::MAX {
+            let mut bytes = [b' '; 4];
+            c.encode_utf8(&mut bytes);
+            let first = may_begin_anchor(bytes[0]);
+            let named = first & may_be_anchor(bytes[0], bytes[1], bytes[2]) != 0;
+            assert!(named || fold(c) != Some(b'x'), "{c} U+{:04X}", u32::from(c));
+        }
+        // A plain one, before every character that can stand between letters or be the next.
+        for c in '\0'..=char::MAX {
+            let mut text = [b' '; 6];
+            text[0] = b'x';
+            c.encode_utf8(&mut text[1..]);
+            let next = is_between(c) || fold(c) == Some(b't');
+            assert!(
+                may_be_anchor(text[0], text[1], text[2]) != 0 || !next,
+                "{c}"
+            );
+        }
+    }
 }

@@ -7,7 +7,8 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, Anchored, Input, MatchKind, StartKind};
+use chela_core::scan::{Mask, below, is, sieve, within};
 
 /// Tokens that are words of their own. Those between `<|` and `|>` need no list.
 const WORDS: &[&str] = &[
@@ -82,6 +83,7 @@ static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     let openings = FRAMES.iter().map(|(open, _)| *open);
     AhoCorasick::builder()
         .match_kind(MatchKind::LeftmostLongest)
+        .start_kind(StartKind::Anchored)
         .build(openings.chain(WORDS.iter().copied()))
         .ok()
 });
@@ -95,9 +97,13 @@ pub fn remove(text: &str) -> (Cow<'_, str>, usize) {
     let mut copied = 0;
     let mut found = 0;
     let mut at = 0;
-    while let Some(hit) = finder.find(&text.as_bytes()[at..]) {
-        let start = at + hit.start();
-        let opened = at + hit.end();
+    while let Some(start) = sieve(text.as_bytes(), at, may_begin_token, may_be_token) {
+        let here = Input::new(text).range(start..).anchored(Anchored::Yes);
+        let Some(hit) = finder.find(here) else {
+            at = start + 1;
+            continue;
+        };
+        let opened = hit.end();
         let end = match FRAMES.get(hit.pattern().as_usize()) {
             Some((_, close)) => match framed(&text[opened..], close) {
                 Some(length) => opened + length,
@@ -121,6 +127,34 @@ pub fn remove(text: &str) -> (Cow<'_, str>, usize) {
     (Cow::Owned(kept), found)
 }
 
+/// Whether a byte may begin a token, for a sieve.
+#[inline(always)]
+fn may_begin_token(a: u8) -> Mask {
+    is(a, b'<') | is(a, b'[') | is(a, b']')
+}
+
+/// Whether three bytes may. Most tags of HTML do not.
+#[inline(always)]
+fn may_be_token(a: u8, b: u8, c: u8) -> Mask {
+    let closing = is(b, b'/') & (is(c, b's') | is(c, b't') | is(c, b'S'));
+    let from_s = is(b, b's') & (is(c, b'>') | is(c, b't') | is(c, b'o') | is(c, b'e'));
+    let from_e = is(b, b'e') & (is(c, b'n') | is(c, b'o'));
+    let from_t = is(b, b't') & (is(c, b'u') | is(c, b'o'));
+    let others = is(b, b'b') & is(c, b'o')
+        | is(b, b'p') & is(c, b'a')
+        | is(b, b'u') & is(c, b'n')
+        | is(b, b'c') & is(c, b'h')
+        | is(b, b'r') & is(c, b'e');
+    let tag =
+        is(b, b'<') | is(b, b'|') | below(0x7F, b) | closing | from_s | from_e | from_t | others;
+    let bracket = is(b, b'|')
+        | is(b, b'/')
+        | within(b, b'A', 26) & (within(c, b'A', 26) | is(c, b'_'))
+        | (is(b, b'g') | is(b, b's')) & is(c, b'M')
+        | is(b, b'e') & is(c, b'~');
+    is(a, b'<') & tag | is(a, b'[') & bracket | is(a, b']') & is(b, b'~')
+}
+
 /// Length of a name and its closing, when one stands here.
 fn framed(text: &str, close: &str) -> Option<usize> {
     let mut length = 0;
@@ -137,4 +171,24 @@ fn framed(text: &str, close: &str) -> Option<usize> {
     text.get(length..)?
         .starts_with(close)
         .then_some(length + close.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_token_gets_through_the_sieve() {
+        let frames = FRAMES.iter().map(|(open, close)| format!("{open}a{close}"));
+        for token in frames.chain(WORDS.iter().map(|word| (*word).to_owned())) {
+            let bytes = token.as_bytes();
+            let first = may_begin_token(bytes[0]);
+            assert_ne!(
+                first & may_be_token(bytes[0], bytes[1], bytes[2]),
+                0,
+                "{token}"
+            );
+            assert_eq!(remove(&token), (Cow::Borrowed(" "), 1), "{token}");
+        }
+    }
 }

@@ -13,6 +13,8 @@ use chela_model::{Chain, Http, Models, ResolveError, Selection};
 
 use crate::assemble::{AssembleError, Assembler};
 use crate::conversation::{Conversation, ConversationAsk};
+use crate::file_trust::FileTrust;
+use crate::journal::{Journal, Retention};
 use crate::secrets;
 use crate::session::{SessionError, Sessions};
 pub use crate::toolset::ToolEffect;
@@ -26,6 +28,7 @@ pub struct Agents {
     pub(crate) http: Http,
     pub(crate) assembler: Assembler<Host, Arc<Loaded>>,
     sessions: Mutex<BTreeMap<AgentId, Arc<Sessions>>>,
+    journals: Mutex<BTreeMap<AgentId, Arc<Journal>>>,
     ledger: OnceLock<Option<Arc<Ledger>>>,
     redactor: OnceLock<Arc<Redactor>>,
     /// Sub-agents that run in this process.
@@ -61,6 +64,7 @@ impl Agents {
             http: Http::new(host, &loaded),
             assembler: Assembler::new(host.clone(), Arc::clone(&loaded)),
             sessions: Mutex::default(),
+            journals: Mutex::default(),
             ledger: OnceLock::new(),
             redactor: OnceLock::new(),
             running: Mutex::default(),
@@ -109,6 +113,24 @@ impl Agents {
             .redactor
             .get_or_init(|| secrets::redactor(&self.host, &self.loaded));
         Arc::clone(made)
+    }
+
+    /// What an agent's file tools changed.
+    pub fn journal(&self, agent: &AgentId) -> Arc<Journal> {
+        let mut all = self.journals.lock().unwrap_or_else(PoisonError::into_inner);
+        let journal = all.entry(agent.clone()).or_insert_with(|| {
+            let retention = Retention::of(&self.loaded);
+            Arc::new(Journal::of(&self.host, agent, retention))
+        });
+        Arc::clone(journal)
+    }
+
+    /// How far files are trusted.
+    pub fn file_trust(&self) -> FileTrust {
+        let agents = self.loaded.agents();
+        FileTrust {
+            journals: agents.iter().map(|agent| self.journal(agent)).collect(),
+        }
     }
 
     /// The record of what happens. `None` when it cannot be opened: then nothing but reading is

@@ -10,6 +10,7 @@ mod prefix;
 mod pruning;
 mod remembering;
 mod seen;
+mod take_back;
 mod talk;
 
 use std::collections::VecDeque;
@@ -27,6 +28,7 @@ use tokio::sync::Notify;
 use crate::agent::{Agents, OpenError};
 use crate::assemble::AssembleError;
 use crate::halt::{Halt, LOOK_EVERY};
+use crate::journal::Pen;
 use crate::local;
 use crate::reply::{ACK_MAX_CHARS, GateSettings, WithWord};
 use crate::session::{ResetRules, ResetWhy, Session, SessionError, Sessions, Source};
@@ -127,6 +129,8 @@ pub struct Conversation {
     pub(crate) seen: Arc<Seen>,
     /// Questions that wait for the owner.
     waiting: AtomicUsize,
+    /// What its file tools write into the journal with.
+    pub(crate) pen: Arc<Pen>,
     state: Mutex<State>,
     /// Held while a turn runs.
     pub(crate) turn: tokio::sync::Mutex<()>,
@@ -186,8 +190,10 @@ impl Conversation {
             false => None,
         };
         let spool = agents.spool(&agent, &key);
+        let seen = Arc::new(Seen::inheriting(role.seen));
         let talk = Self {
             commands: toolset::commands(&agents.host, &agents.loaded, &view, spool),
+            pen: Arc::new(Pen::new(agents.journal(&agent), &key, Arc::clone(&seen))),
             state: Mutex::new(State {
                 meter: ContextMeter {
                     used: info.totals.context,
@@ -206,7 +212,7 @@ impl Conversation {
             children: Children(Arc::new(Runs::default())),
             grant: kept.map_or(role.grant.clone(), |kept| kept.meet(&role.grant)),
             source: role.source,
-            seen: Arc::new(Seen::inheriting(role.seen)),
+            seen,
             waiting: AtomicUsize::new(0),
             turn: tokio::sync::Mutex::default(),
             steering: Mutex::default(),

@@ -15,11 +15,12 @@ use chela_tools::exec::{Commands, CommandsSetup};
 use chela_tools::place::{Access, Root};
 use chela_tools::web::web_tools;
 use chela_tools::{
-    ImageInput, MemoryAccess, ModelFacts, NoSessions, NoSpawner, Sandboxed, Sender, SessionsView,
-    Spawner, Spec, Toolbox, ToolboxSettings,
+    ImageInput, Journal, MemoryAccess, ModelFacts, NoSessions, NoSpawner, Sandboxed, Sender,
+    SessionsView, Spawner, Spec, Toolbox, ToolboxSettings,
 };
 
 use crate::assemble::Size;
+use crate::file_trust::FileTrust;
 use crate::vectors::vectors_of;
 
 /// What the tools of one session are made from.
@@ -36,6 +37,9 @@ pub struct ToolsetAsk<'a> {
     pub sessions: Arc<dyn SessionsView>,
     /// `None`: no sub-agents, no messages to other sessions.
     pub spawner: Option<Arc<dyn Spawner>>,
+    /// Keeps what file tools replace. `None` where nothing is run.
+    pub journal: Option<Arc<dyn Journal>>,
+    pub trust: &'a FileTrust,
     /// The commands of this session, which outlive a message.
     pub commands: &'a Commands,
     /// Tools of whoever embeds the agent.
@@ -54,7 +58,8 @@ pub fn toolbox(ask: &ToolsetAsk<'_>) -> Toolbox {
         sender: ask.sender,
         sandboxed: Sandboxed::No,
         roots: roots(ask.skills),
-        trust_of: None,
+        trust_of: Some(ask.trust.for_tools()),
+        journal: ask.journal.clone(),
         spool: ask.spool.clone(),
         sessions: Arc::clone(&ask.sessions),
         spawner: ask.spawner.clone(),
@@ -159,6 +164,8 @@ fn preview_toolbox(ask: &PreviewAsk<'_>) -> Toolbox {
         spool: None,
         sessions: Arc::new(NoSessions),
         spawner: Some(Arc::new(NoSpawner)),
+        journal: None,
+        trust: &FileTrust::default(),
     });
     fitting(toolbox, ask.size)
 }
@@ -210,7 +217,7 @@ fn memory(ask: &ToolsetAsk<'_>) -> Option<MemoryAccess> {
     settings.enabled.then(|| MemoryAccess {
         host: ask.host.clone(),
         index_file: memory_index(ask.host, ask.view),
-        places: memory_places(ask.view),
+        places: memory_places(ask.view, ask.trust),
         settings,
         embedder: vectors_of(ask.host, ask.loaded, ask.view).embedder,
         audience: ask.session.audience(),
@@ -218,9 +225,10 @@ fn memory(ask: &ToolsetAsk<'_>) -> Option<MemoryAccess> {
 }
 
 /// Where an agent's memory lies.
-pub fn memory_places(view: &AgentView) -> MemoryPlaces {
+pub fn memory_places(view: &AgentView, trust: &FileTrust) -> MemoryPlaces {
     MemoryPlaces {
         workspace: view.workspace.value.clone(),
         sessions: Some(view.agent_dir.value.join("sessions")),
+        ceiling: trust.for_memory(),
     }
 }

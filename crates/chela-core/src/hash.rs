@@ -12,6 +12,11 @@ impl ContentHash {
         Self(Sha256::digest(bytes.as_ref()).into())
     }
 
+    /// A hash that was stored.
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     pub fn from_hex(text: &str) -> Option<Self> {
         if text.len() != 64 || !text.is_ascii() {
             return None;

@@ -36,6 +36,8 @@ pub enum AuditKind {
     TrustChange,
     Spawn,
     Compaction,
+    /// Changes to files were taken back, or brought back.
+    Undo,
     /// Records were deleted, by age, size or wish.
     Forgotten,
     /// A secret or a canary was taken out of a result, or a call that carried one was refused.
@@ -45,7 +47,7 @@ pub enum AuditKind {
 }
 
 impl AuditKind {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::PromptBuild,
         Self::RequestEnd,
         Self::ToolDecision,
@@ -55,6 +57,7 @@ impl AuditKind {
         Self::TrustChange,
         Self::Spawn,
         Self::Compaction,
+        Self::Undo,
         Self::Forgotten,
         Self::Secret,
         Self::HeadMissing,
@@ -71,6 +74,7 @@ impl AuditKind {
             Self::TrustChange => "trust-change",
             Self::Spawn => "spawn",
             Self::Compaction => "compaction",
+            Self::Undo => "undo",
             Self::Forgotten => "forgotten",
             Self::Secret => "secret",
             Self::HeadMissing => "head-missing",

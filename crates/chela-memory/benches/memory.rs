@@ -71,6 +71,7 @@ fn open<'a>(host: &'a Host, home: &std::path::Path) -> Memory<'a> {
         places: Places {
             workspace: home.join("w"),
             sessions: None,
+            ceiling: Default::default(),
         },
         settings: MemorySettings::default(),
         embedder: None,

@@ -180,6 +180,7 @@ impl Index {
                 let places = Places {
                     workspace: root.join(group),
                     sessions: None,
+                    ceiling: Default::default(),
                 };
                 let sync_request = SyncRequest {
                     host: &host,
@@ -282,6 +283,7 @@ fn make_vectors(store: &mut Store, request: &BenchRequest<'_>) -> Result<(), Ben
     let places = Places {
         workspace: "/".into(),
         sessions: None,
+        ceiling: Default::default(),
     };
     let sync = SyncRequest {
         host: &host,

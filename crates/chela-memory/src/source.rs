@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use chela_core::{Audience, Host, Trust};
@@ -66,12 +67,40 @@ pub struct Found {
     pub unreadable: Vec<String>,
 }
 
+/// The most a file may be trusted, by its path: where text written down in bad company lies, only
+/// whoever watched it being written can say.
+#[derive(Clone, Default)]
+pub struct Ceiling(Option<Arc<TrustOfPath>>);
+
+type TrustOfPath = dyn Fn(&Path) -> Trust + Send + Sync;
+
+impl Ceiling {
+    pub fn new(of: impl Fn(&Path) -> Trust + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(of)))
+    }
+
+    pub fn of(&self, path: &Path) -> Trust {
+        self.0.as_ref().map_or(Trust::Operator, |of| of(path))
+    }
+}
+
+impl std::fmt::Debug for Ceiling {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self.0 {
+            Some(_) => "Ceiling(by file)",
+            None => "Ceiling(none)",
+        })
+    }
+}
+
 /// Where an agent's memory lies.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Places {
     pub workspace: PathBuf,
     /// Folder of session transcripts (`*.jsonl`), when they may be searched.
     pub sessions: Option<PathBuf>,
+    /// How far its files may be trusted at most.
+    pub ceiling: Ceiling,
 }
 
 /// Lists every file that belongs to memory.
@@ -263,6 +292,7 @@ fn add(found: &mut Found, places: &Places, path: &Path, source: FileSource) {
         (FileSource::Memory | FileSource::Sessions, _) => Trust::Agent,
         (FileSource::Extra, _) => Trust::External,
     };
+    let trust = trust.join(places.ceiling.of(path));
     found.files.entry(label.clone()).or_insert(FoundFile {
         label,
         path: path.to_owned(),
@@ -278,8 +308,8 @@ fn add(found: &mut Found, places: &Places, path: &Path, source: FileSource) {
 /// Who may be shown a note: what it says of itself. The owner's own files are the owner's alone,
 /// whatever they say.
 pub fn audience_of(file: &FoundFile, text: &str) -> Audience {
-    match (file.source, file.trust) {
-        (FileSource::Sessions, _) | (_, Trust::Owner) => file.audience,
+    match (file.source, file.label.as_str()) {
+        (FileSource::Sessions, _) | (_, "MEMORY.md" | "memory.md" | "USER.md") => file.audience,
         _ => front::read(text).audience.unwrap_or(file.audience),
     }
 }

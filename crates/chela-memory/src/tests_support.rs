@@ -7,7 +7,7 @@ use chela_core::{Audience, Host};
 use crate::index::{Depth, SyncReport};
 use crate::memory::{Ask, Memory, OpenMemory};
 use crate::settings::MemorySettings;
-use crate::source::Places;
+use crate::source::{Ceiling, Places};
 
 pub struct Home {
     pub folder: tempfile::TempDir,
@@ -46,12 +46,17 @@ impl Home {
     }
 
     pub fn memory(&self) -> Memory<'_> {
+        self.memory_below(Ceiling::default())
+    }
+
+    pub fn memory_below(&self, ceiling: Ceiling) -> Memory<'_> {
         Memory::local(OpenMemory {
             host: &self.host,
             index_file: self.index_file(),
             places: Places {
                 workspace: self.workspace(),
                 sessions: Some(self.folder.path().join("sessions")),
+                ceiling,
             },
             settings: self.settings.clone(),
             embedder: None,

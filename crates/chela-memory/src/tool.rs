@@ -233,7 +233,8 @@ fn conversation(
         from: get.from.or(Some(first)),
         ..*get
     };
-    let mut lines = cut(&label, &text, Trust::Agent, &get, memory.settings().limits)?;
+    let trust = session.trust.min(Trust::Agent);
+    let mut lines = cut(&label, &text, trust, &get, memory.settings().limits)?;
     lines.audience = session.audience;
     Ok(lines)
 }

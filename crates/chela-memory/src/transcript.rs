@@ -37,6 +37,8 @@ pub struct SessionFacts {
     pub changed_at: i64,
     /// Who took part in it.
     pub audience: Audience,
+    /// The lowest trust of what was read in it: what was said there is no better.
+    pub trust: Trust,
 }
 
 /// One message.
@@ -117,7 +119,7 @@ pub(crate) fn list(source: &dyn TranscriptSource, found: &mut Found) {
                     true => 0,
                     false => session.changed_at.saturating_mul(1_000_000_000),
                 },
-                trust: Trust::Agent,
+                trust: session.trust.min(Trust::Agent),
                 audience: session.audience,
                 page: Some(page),
             };

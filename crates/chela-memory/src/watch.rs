@@ -140,6 +140,7 @@ mod tests {
         let places = Places {
             workspace: home.path().to_owned(),
             sessions: None,
+            ceiling: Default::default(),
         };
         let watch = Watch::start(&places, &[], QUIET).unwrap();
         let (draft, note) = (

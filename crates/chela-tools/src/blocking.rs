@@ -32,6 +32,8 @@ impl Drop for OnDrop {
 pub(crate) struct Job {
     /// Names what the call leaves in the spool.
     pub(crate) name: String,
+    /// The call's own id.
+    pub(crate) call: String,
     pub(crate) stop: Stop,
 }
 
@@ -59,6 +61,7 @@ where
             };
             let job = Job {
                 name: format!("{}-{}", self.spec.name, call.id),
+                call: call.id.to_owned(),
                 stop: Stop::default(),
             };
             let _guard = OnDrop(job.stop.clone());

@@ -19,7 +19,7 @@ use chela_core::suggest::nearest;
 use chela_core::{Entropy, grouped};
 
 use crate::place::{Access, EntryKind, PlaceError, Places, Spot};
-use crate::{Bound, Effect, Output, Tool};
+use crate::{Bound, ChangeId, Effect, FileChange, Journal, Output, Tool};
 
 /// Whether a model can look at pictures.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,12 +29,13 @@ pub enum ImageInput {
     No,
 }
 
+pub(crate) use change::in_words;
 pub use image::picture_mime;
 
 /// Largest picture sent to a model, unless the config says otherwise.
 pub(crate) const MOST_IMAGE_BYTES: u64 = 6 * 1024 * 1024;
 /// Files larger than this are read in pieces, never changed.
-const MOST_FILE_BYTES: u64 = 16 * 1024 * 1024;
+pub const MOST_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// What the file tools share.
 pub(crate) struct Files {
@@ -45,6 +46,8 @@ pub(crate) struct Files {
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) images: ImageInput,
     pub(crate) most_image_bytes: u64,
+    /// `None`: changes cannot be taken back, and nobody expects it.
+    pub(crate) journal: Option<Arc<dyn Journal>>,
 }
 
 pub(crate) fn tools(files: &Arc<Files>) -> Vec<Arc<dyn Tool>> {
@@ -68,6 +71,27 @@ impl Files {
             Ok(spot) => write.when_writing(&spot.path().to_string_lossy()),
             // It will be refused.
             Err(_) => write,
+        }
+    }
+
+    /// Keeps what a change replaces. A change that could not be taken back is refused.
+    fn keep(&self, shown: &str, change: &FileChange<'_>) -> Result<Option<ChangeId>, Output> {
+        match &self.journal {
+            Some(journal) if change.before != change.after => {
+                journal.before(change).map(Some).map_err(|why| {
+                    Output::failed(format!(
+                        "{shown} was not changed, because the change could not be taken back later: {why}"
+                    ))
+                })
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Says that a change came to nothing.
+    fn not_made(&self, change: Option<ChangeId>) {
+        if let (Some(journal), Some(change)) = (&self.journal, change) {
+            journal.not_made(change);
         }
     }
 

@@ -8,6 +8,7 @@
 
 mod blocking;
 mod files;
+mod journal;
 mod local_time;
 mod memory;
 mod output;
@@ -30,7 +31,8 @@ pub mod web;
 pub use bound::Bound;
 pub use chela_guard::approval::{Answer, Approver, Headless, Question, Scope};
 pub use chela_guard::{Effect, Sink, SinkKind};
-pub use files::{ImageInput, picture_mime};
+pub use files::{ImageInput, MOST_FILE_BYTES, picture_mime};
+pub use journal::{ChangeId, FileChange, Journal};
 pub use local_time::local_time;
 pub use memory::MemoryAccess;
 pub use output::{Output, Piece, Success};

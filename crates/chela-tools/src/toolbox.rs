@@ -17,7 +17,7 @@ use crate::plan::{self, Plan};
 use crate::policy::{Policy, PolicyAsk, Sandboxed, Sender, Verdict};
 use crate::sessions::{self, Sessions};
 use crate::subagents::{self, Spawner};
-use crate::{Bound, SessionsView, Spec, Tool, bound};
+use crate::{Bound, Journal, SessionsView, Spec, Tool, bound};
 
 /// The order in which tools are told to a model; others follow by name.
 const ORDER: [&str; 28] = [
@@ -75,6 +75,8 @@ pub struct ToolboxSettings<'a> {
     pub roots: Vec<Root>,
     /// How far a file of the workspace is trusted, by its real path. `None`: as the agent's own.
     pub trust_of: Option<TrustOf>,
+    /// Keeps what the file tools replace. `None`: changes cannot be taken back.
+    pub journal: Option<Arc<dyn Journal>>,
     /// Folder of this session for what does not fit into a result.
     pub spool: Option<PathBuf>,
     pub sessions: Arc<dyn SessionsView>,
@@ -152,6 +154,7 @@ impl Toolbox {
                 .image
                 .max_bytes
                 .unwrap_or(files::MOST_IMAGE_BYTES),
+            journal: settings.journal.clone(),
         });
         let sessions = Arc::new(Sessions::new(&settings, Arc::clone(&bound)));
         let mut tools = files::tools(&files);

@@ -8,6 +8,7 @@ pub mod skills;
 pub mod stop;
 pub mod trust;
 pub mod turn;
+pub mod undo;
 pub mod usage;
 
 mod chat;
@@ -115,6 +116,10 @@ Examples:
     /// The requests on record: list, show, compare, make again
     #[command(subcommand)]
     Turn(turn::TurnCommand),
+
+    /// Take back what an agent did to files
+    #[command(after_help = undo::AFTER_HELP)]
+    Undo(undo::UndoArgs),
 
     /// What was decided and done, and whether the record is whole
     #[command(subcommand)]

@@ -30,6 +30,7 @@ mod testkit;
 mod time;
 mod trust;
 mod turn;
+mod undo;
 mod usage;
 mod workspace;
 
@@ -57,6 +58,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: Option<Command>) -> Outcom
         Some(Command::Models(command)) => models::run(host, screen, command),
         Some(Command::Sessions(command)) => sessions::run(host, screen, command),
         Some(Command::Turn(command)) => turn::run(host, screen, command),
+        Some(Command::Undo(args)) => undo::run(host, screen, &args),
         Some(Command::Audit(command)) => audit::run(host, screen, command),
         Some(Command::Cache(command)) => cache::run(host, screen, command),
         Some(Command::Usage(args)) => usage::run(host, screen, &args),

@@ -1,11 +1,13 @@
 //! When a conversation ends: what is worth keeping goes into a dated note.
 
+use chela_core::Trust;
 use chela_memory::note::{Said, SessionEnd, write_session_note};
 use chela_model::Message;
+use serde_json::Value;
 
 use super::Conversation;
 use crate::local;
-use crate::session::{Body, Session};
+use crate::session::{Body, Entry, Session};
 
 impl Conversation {
     /// The session that was left behind when this one began, if one was.
@@ -52,7 +54,7 @@ impl Conversation {
         let messages: Vec<Said<'_>> = said.iter().map(|(by, text)| Said { by, text }).collect();
         let zone = self.view.user_timezone.value.as_deref();
         let host = &self.agents.host;
-        let _ = write_session_note(&SessionEnd {
+        let written = write_session_note(&SessionEnd {
             workspace: &self.view.workspace.value,
             session_key: &self.key.to_string(),
             day: local::day(host, zone),
@@ -61,7 +63,40 @@ impl Conversation {
             slug: None,
             summary: None,
         });
+        if let Ok(Some(note)) = written
+            && has_read_foreign(&branch)
+        {
+            // A note nobody can vouch for is not left lying about.
+            let real = note.canonicalize().unwrap_or_else(|_| note.clone());
+            if self
+                .agents
+                .journal(&self.view.id)
+                .mark_foreign(&real)
+                .is_err()
+            {
+                let _ = std::fs::remove_file(&note);
+            }
+        }
     }
+}
+
+/// Whether foreign text was read in a conversation: by a tool, or told by the runtime.
+fn has_read_foreign(branch: &[Entry]) -> bool {
+    let told = |details: &Value| {
+        let blocks = details.get("runtime").and_then(Value::as_array);
+        blocks.is_some_and(|blocks| {
+            let foreign = Trust::External.as_str();
+            blocks.iter().any(|block| block["trust"] == foreign)
+        })
+    };
+    branch.iter().any(|entry| match &entry.body {
+        Body::Message { meta, .. } => {
+            let label = meta.label.as_ref();
+            label.is_some_and(|label| label.trust == Trust::External) || told(&meta.details)
+        }
+        Body::CustomMessage(message) => told(&message.details),
+        _ => false,
+    })
 }
 
 /// A message without what the runtime put before it.

@@ -136,6 +136,8 @@ impl Conversation {
             spool: Some(agents.spool(&self.view.id, &self.key)),
             sessions: self.desk(),
             spawner: Some(self.nest()),
+            journal: Some(Arc::clone(&self.pen) as Arc<dyn chela_tools::Journal>),
+            trust: &agents.file_trust(),
             commands: &self.commands,
             own: &self.ask.own.0,
         });

@@ -19,7 +19,7 @@ impl Conversation {
             Keeper::start(Keep {
                 host: agents.host.clone(),
                 index_file: toolset::memory_index(&agents.host, &self.view),
-                places: toolset::memory_places(&self.view),
+                places: toolset::memory_places(&self.view, &agents.file_trust()),
                 settings,
                 embedder: vectors_of(&agents.host, &agents.loaded, &self.view).embedder,
                 transcripts: Some(Arc::clone(&self.sessions) as Arc<dyn TranscriptSource>),

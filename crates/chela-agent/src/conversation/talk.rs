@@ -120,6 +120,10 @@ impl Talk for Conversation {
         }))
     }
 
+    fn undo_files(&self) -> Result<Vec<String>, Trouble> {
+        self.take_back_files()
+    }
+
     fn export(&self, path: Option<&str>) -> Result<PathBuf, Trouble> {
         let host = &self.agents.host;
         let session = Conversation::session(self);

@@ -1,12 +1,15 @@
 //! Conversations as memory searches them.
 
+use std::collections::BTreeSet;
+
+use chela_core::Trust;
 use chela_memory::chunk::Speaker;
 use chela_memory::transcript::{SessionFacts, SessionMessage, TranscriptError, TranscriptSource};
 use chela_model::{Message, Part};
 
 use super::entry::{Body, Entry, Source};
 use super::list::{Filter, Show};
-use super::store::Sessions;
+use super::store::{SessionError, Sessions};
 
 /// Messages are numbered by entry: a transcript only grows, so a number never changes its meaning.
 impl TranscriptSource for Sessions {
@@ -17,11 +20,18 @@ impl TranscriptSource for Sessions {
                 ..Filter::default()
             })
             .map_err(|error| unreadable("list", &error))?;
+        let foreign = self
+            .with_foreign_text()
+            .map_err(|error| unreadable("list", &error))?;
         Ok(all
             .into_iter()
             // A sub-agent's words reach its parent; what it inherited is there already.
             .filter(|info| !info.key.is_incognito() && !info.key.is_subagent())
             .map(|info| SessionFacts {
+                trust: match foreign.contains(info.session_id.as_str()) {
+                    true => Trust::External,
+                    false => Trust::Agent,
+                },
                 id: info.session_id.to_string(),
                 messages: info.entries,
                 changed_at: seconds(info.updated),
@@ -42,6 +52,21 @@ impl TranscriptSource for Sessions {
             .map_err(|error| unreadable(session, &error))?;
         let skip = usize::try_from(from).unwrap_or(usize::MAX);
         Ok(entries.iter().skip(skip).take(most).map(message).collect())
+    }
+}
+
+impl Sessions {
+    /// The sessions in which text from outside was read, by id.
+    fn with_foreign_text(&self) -> Result<BTreeSet<String>, SessionError> {
+        self.read(|connection| {
+            connection
+                .prepare(
+                    "SELECT id FROM sessions WHERE row IN (SELECT key >> 32 FROM entries \
+                     WHERE instr(body, '\"trust\":\"external\"'))",
+                )?
+                .query_map([], |row| row.get(0))?
+                .collect()
+        })
     }
 }
 

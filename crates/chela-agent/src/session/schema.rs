@@ -1,9 +1,12 @@
-//! The tables. A version is a step in `STEPS`; files of an older version take the missing ones.
+//! The tables.
 
-use rusqlite::{Connection, TransactionBehavior};
+use crate::database::{Format, Room};
 
 /// The format this version writes.
-pub const VERSION: i64 = STEPS.len() as i64;
+pub const FORMAT: Format = Format {
+    steps: &STEPS,
+    room: Room::Kept,
+};
 
 /// Entry keys are `session row << 32 | entry number`: the rows of a session lie together, and an
 /// entry needs no index of its own.
@@ -51,16 +54,3 @@ const STEPS: [&str; 1] = ["
         body TEXT NOT NULL
     );
 "];
-
-/// Brings a file of format `found` to [`VERSION`]. Two processes may try at once: the second
-/// finds the work done.
-pub fn upgrade(connection: &mut Connection) -> rusqlite::Result<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let found: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    let done = usize::try_from(found).unwrap_or(0);
-    for step in STEPS.iter().skip(done) {
-        transaction.execute_batch(step)?;
-    }
-    transaction.pragma_update(None, "user_version", VERSION)?;
-    transaction.commit()
-}

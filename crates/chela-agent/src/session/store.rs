@@ -2,21 +2,17 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use chela_core::secret::Redactor;
 use chela_core::{AgentId, ContentHash, Host, SessionKey};
-use rusqlite::{
-    Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params,
-};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use serde::Serialize;
 
 use super::record::Settings;
 use super::reset::{ResetRules, ResetWhy};
 use super::schema;
-
-/// How long a writer waits for another before it gives up.
-const BUSY: Duration = Duration::from_secs(10);
+use crate::database::{self, Fault, OpenTrouble};
 
 /// The sessions of one agent. Cheap calls that do not wait but for the disk.
 #[derive(Debug)]
@@ -58,7 +54,7 @@ pub enum SessionError {
     },
     #[error(
         "the session file {} was written by a newer Chela (format {found}, this one knows {}); update Chela to read it",
-        path.display(), schema::VERSION
+        path.display(), schema::FORMAT.version()
     )]
     Newer { path: PathBuf, found: i64 },
     #[error("another process is writing the session file {}; try again in a moment", path.display())]
@@ -123,38 +119,15 @@ impl Sessions {
     }
 
     pub fn open_file(host: &Host, path: &Path) -> Result<Self, SessionError> {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(|source| SessionError::Folder {
-                path: folder.to_owned(),
-                source,
-            })?;
-        }
-        keep_private(path);
-        let connection = Connection::open(path)
-            .and_then(|mut connection| {
-                prepare(&mut connection)?;
-                Ok(connection)
-            })
-            .map_err(|error| explain(path, error))?;
-        let found = version(&connection).map_err(|error| explain(path, error))?;
-        if found > schema::VERSION {
-            return Err(SessionError::Newer {
-                path: path.to_owned(),
-                found,
-            });
-        }
+        let connection = database::open(path, &schema::FORMAT).map_err(|why| closed(path, why))?;
         Ok(Self::with(connection, path, host))
     }
 
     /// Sessions that leave no trace.
     pub fn in_memory(host: &Host) -> Result<Self, SessionError> {
         let path = Path::new(":memory:");
-        let connection = Connection::open_in_memory()
-            .and_then(|mut connection| {
-                prepare(&mut connection)?;
-                Ok(connection)
-            })
-            .map_err(|error| explain(path, error))?;
+        let connection =
+            database::open_in_memory(&schema::FORMAT).map_err(|why| closed(path, why))?;
         Ok(Self::with(connection, path, host))
     }
 
@@ -438,46 +411,20 @@ fn find_current(connection: &Connection, key: &SessionKey) -> rusqlite::Result<O
         .optional()
 }
 
-/// Conversations are nobody else's business: the file is made for its owner alone, and SQLite
-/// gives its journal the same permissions. Best effort: opening says what is wrong.
-fn keep_private(path: &Path) {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        let _ = std::fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path);
-    }
-    #[cfg(not(unix))]
-    let _ = path;
-}
-
-fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(BUSY)?;
-    connection.set_prepared_statement_cache_capacity(64);
-    // Fails on a file that is no database, before anything is changed.
-    let found = version(connection)?;
-    if found > schema::VERSION {
-        return Ok(());
-    }
-    connection.pragma_update(None, "journal_mode", "WAL")?;
-    connection.pragma_update(None, "synchronous", "FULL")?;
-    connection.pragma_update(None, "temp_store", "MEMORY")?;
-    if found < schema::VERSION {
-        schema::upgrade(connection)?;
-    }
-    Ok(())
-}
-
-fn version(connection: &Connection) -> rusqlite::Result<i64> {
-    connection.query_row("PRAGMA user_version", [], |row| row.get(0))
-}
-
 pub(super) fn millis(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_millis().try_into().unwrap_or(u64::MAX))
+}
+
+fn closed(path: &Path, why: OpenTrouble) -> SessionError {
+    match why {
+        OpenTrouble::Folder(path, source) => SessionError::Folder { path, source },
+        OpenTrouble::Newer(found) => SessionError::Newer {
+            path: path.to_owned(),
+            found,
+        },
+        OpenTrouble::Sqlite(error) => explain(path, error),
+    }
 }
 
 /// Names the trouble behind an SQLite error, and what to do.
@@ -486,22 +433,12 @@ pub(super) fn explain(path: &Path, source: rusqlite::Error) -> SessionError {
     if matches!(source, rusqlite::Error::QueryReturnedNoRows) {
         return SessionError::Gone;
     }
-    match source.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-            SessionError::Damaged { path, source }
-        }
-        // A table that ought to be there is missing: something else wrote this file.
-        Some(ErrorCode::Unknown) if source.to_string().contains("no such") => {
-            SessionError::Damaged { path, source }
-        }
-        Some(ErrorCode::DiskFull) => SessionError::DiskFull { path, source },
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            SessionError::Busy { path, source }
-        }
-        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-            SessionError::ReadOnly { path, source }
-        }
-        _ => SessionError::Other { path, source },
+    match Fault::of(&source) {
+        Fault::Damaged => SessionError::Damaged { path, source },
+        Fault::DiskFull => SessionError::DiskFull { path, source },
+        Fault::Busy => SessionError::Busy { path, source },
+        Fault::ReadOnly => SessionError::ReadOnly { path, source },
+        Fault::Other => SessionError::Other { path, source },
     }
 }
 

@@ -84,7 +84,7 @@ fn attempt(talk: &dyn Talk, command: &Command, args: &str) -> Result<Answer, Tro
         Id::New => new(talk, args),
         Id::Reset => reset(talk, args),
         Id::Name => name(talk, args),
-        Id::Undo => undo(talk),
+        Id::Undo => undo(talk, args),
         Id::Export => export(talk, args),
         Id::Compact => Ok(Answer::then(Then::Compact(
             (!args.is_empty()).then(|| args.to_owned()),
@@ -431,14 +431,30 @@ fn name(talk: &dyn Talk, title: &str) -> Result<Answer, Trouble> {
     )))
 }
 
-fn undo(talk: &dyn Talk) -> Result<Answer, Trouble> {
+fn undo(talk: &dyn Talk, args: &str) -> Result<Answer, Trouble> {
+    match args.to_ascii_lowercase().as_str() {
+        "" => {}
+        "files" => {
+            let lines = talk.undo_files()?;
+            let listed: Vec<String> = lines.iter().map(|line| format!("- {line}")).collect();
+            return Ok(Answer::text(format!(
+                "Taken back in files:\n\n{}",
+                listed.join("\n")
+            )));
+        }
+        other => {
+            return Err(format!(
+                "`{other}` cannot be taken back: `/undo` or `/undo files`"
+            ));
+        }
+    }
     let Some(undone) = talk.undo()? else {
         return Ok(Answer::text("There is nothing to take back."));
     };
     Ok(match undone {
         Undone::Message { message, entries } => Answer {
             text: format!(
-                "Taken back: your last message and what came of it ({entries} entries). What tools did to files stays done."
+                "Taken back: your last message and what came of it ({entries} entries). What tools did to files stays done; `/undo files` takes that back."
             ),
             then: Then::Edit(message),
         },

@@ -31,6 +31,9 @@ pub trait Talk {
     /// Takes back the last message and what came of it.
     fn undo(&self) -> Result<Option<Undone>, Trouble>;
 
+    /// Takes back what the last turn that changed files did to them: a line for each.
+    fn undo_files(&self) -> Result<Vec<String>, Trouble>;
+
     /// Writes the conversation to a file; without a path the place is chosen.
     fn export(&self, path: Option<&str>) -> Result<PathBuf, Trouble>;
 

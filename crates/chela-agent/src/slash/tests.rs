@@ -79,6 +79,9 @@ impl Talk for Fake {
             entries: 3,
         }))
     }
+    fn undo_files(&self) -> Result<Vec<String>, Trouble> {
+        Ok(vec!["notes.md: line 2 changed".to_owned()])
+    }
     fn export(&self, path: Option<&str>) -> Result<PathBuf, Trouble> {
         Ok(PathBuf::from(path.unwrap_or("chosen.jsonl")))
     }

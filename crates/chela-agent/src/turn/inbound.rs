@@ -64,9 +64,11 @@ impl<'a> Turn<'a> {
                 ..Meta::default()
             },
         )?;
+        let book = Book::open_turn(talk);
+        talk.pen.begin(&session, book.turn());
         Ok(Self {
             spent: Spent::new(talk.turn_limits(), talk.agents.host.clock.now()),
-            book: Book::open_turn(talk),
+            book,
             rewrite: talk.rewritten(&session, &branch, accepted)?,
             outlet: Outlet::new(talk, surface),
             talk,
@@ -139,12 +141,12 @@ impl Conversation {
                 blocks.extend(self.recent_notes());
             }
             let recalled = triggered(workspace, message);
-            let text = recalled
-                .iter()
-                .map(|entry| format!("{}#L{}: {}", entry.label, entry.line, entry.text))
-                .collect::<Vec<_>>()
-                .join("\n");
-            blocks.push(block(BlockKind::Recall, text, "MEMORY.md", Trust::Owner));
+            let texts = recalled.iter().map(|entry| {
+                let text = format!("{}#L{}: {}", entry.label, entry.line, entry.text);
+                (entry.label.as_str(), text)
+            });
+            let (text, trust) = self.remembered(texts, Trust::Owner);
+            blocks.push(block(BlockKind::Recall, text, "MEMORY.md", trust));
         }
         blocks.extend(joined(self.ended_commands(), news));
         if let Ok(skills) = self.agents.assembler.skills(&self.view.id) {
@@ -188,11 +190,23 @@ impl Conversation {
         let settings = MemorySettings::of(&self.view).prelude;
         let today = local::day(&self.agents.host, self.view.user_timezone.value.as_deref());
         let notes = daily_notes(&self.view.workspace.value, today, &settings);
-        let text = notes
+        let known = self.agents.file_trust();
+        let workspace = &self.view.workspace.value;
+        let (foreign, own): (Vec<_>, Vec<_>) = notes
+            .iter()
+            .partition(|note| known.ceiling(&workspace.join(&note.label)) < Trust::Agent);
+        let mut texts: Vec<String> = own
             .iter()
             .map(|note| format!("{}\n{}", note.label, note.text))
-            .collect::<Vec<_>>()
-            .join("\n\n");
+            .collect();
+        if !foreign.is_empty() {
+            // Shown unasked, they would taint every new session. Their names are foreign, too.
+            texts.push(format!(
+                "Recent notes that are not shown here, because text from outside had been read when they were written: {}. memory_search finds them.",
+                foreign.len()
+            ));
+        }
+        let text = texts.join("\n\n");
         (!text.is_empty()).then(|| block(BlockKind::RecentNotes, text, "memory", Trust::Agent))
     }
 

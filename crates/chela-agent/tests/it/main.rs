@@ -4,5 +4,6 @@ mod assembling;
 mod compacting;
 mod economy;
 mod guarding;
+mod journalling;
 mod subagents;
 mod turning;

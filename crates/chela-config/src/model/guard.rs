@@ -23,6 +23,8 @@ section! {
         egress: Vec<String>,
         /// Effects that are always asked about, whatever was read before.
         confirm: Vec<GuardEffect>,
+        /// What file tools replaced, for `chela undo`.
+        journal: GuardJournal,
     }
 
     /// Rules of trust for one agent.
@@ -59,6 +61,14 @@ section! {
         expires_after: DurationText = "10m".into(),
         /// What happens when nobody can be asked.
         headless: HeadlessApproval,
+    }
+
+    /// What file tools replaced, for `chela undo`.
+    struct GuardJournal {
+        /// A change can be taken back for this long; a bare number is days.
+        keep: DurationText = "30d".into(),
+        /// The oldest go when it takes more room than this.
+        size: ByteSize = ByteSize::Text("200mb".to_owned()),
     }
 
     /// Files that shape the agent.

@@ -208,6 +208,7 @@ pub fn write(
     let places = Places {
         workspace: "/".into(),
         sessions: None,
+        ceiling: Default::default(),
     };
     let sync = SyncRequest {
         host: &host,

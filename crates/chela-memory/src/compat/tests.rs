@@ -63,6 +63,7 @@ fn memory(home: &Home) -> Memory<'_> {
         places: Places {
             workspace: home.workspace(),
             sessions: None,
+            ceiling: Default::default(),
         },
         settings: home.settings.clone(),
         embedder: Some(&Angles),

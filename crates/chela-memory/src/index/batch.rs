@@ -16,7 +16,7 @@ use crate::words::Terms;
 /// A file ready to be written.
 #[derive(Debug)]
 pub enum Prepared<'a> {
-    /// The content is what the index has; only the time of change is new.
+    /// The content is what the index has; only the time of change or the trust is new.
     Seen { file: &'a FoundFile, now: i64 },
     Content {
         file: &'a FoundFile,
@@ -127,9 +127,15 @@ pub fn drop_chunks(connection: &Connection, file: i64) -> rusqlite::Result<()> {
 fn seen(connection: &Connection, file: &FoundFile, now: i64) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
-            "UPDATE files SET size = ?2, modified = ?3, indexed_at = ?4 WHERE label = ?1",
+            "UPDATE files SET size = ?2, modified = ?3, indexed_at = ?4, trust = ?5 WHERE label = ?1",
         )?
-        .execute(params![file.label, file.size, file.modified, now])
+        .execute(params![
+            file.label,
+            file.size,
+            file.modified,
+            now,
+            file.trust.as_str()
+        ])
         .map(drop)
 }
 

@@ -1,9 +1,12 @@
 use std::ops::ControlFlow;
 
+use chela_core::Trust;
+
 use super::{Depth, SyncOutcome, indexed_files};
 use crate::chunk::Cut;
 use crate::memory::Memory;
-use crate::tests_support::{Home, found, sync};
+use crate::source::Ceiling;
+use crate::tests_support::{Home, ask, found, sync};
 
 /// Everything a search could see, in order.
 fn content(memory: &Memory<'_>) -> Vec<(String, u32, String)> {
@@ -51,6 +54,42 @@ fn only_what_changed_is_indexed_again() {
             .any(|place| place.contains("b.md"))
     );
     assert_eq!(sync(&mut memory).unchanged, 2);
+}
+
+#[test]
+fn a_file_that_lost_its_trust_is_shown_with_what_is_left() {
+    let home = Home::new(&[("memory/a.md", "- cat\n"), ("memory/b.md", "- dog\n")]);
+    let trust = |memory: &mut Memory<'_>, name: &str| {
+        let found = memory.search(&ask("cat or dog")).unwrap();
+        let one = found.excerpts.iter().find(|one| one.label == name);
+        one.map(|one| one.trust)
+    };
+    let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    for name in ["memory/a.md", "memory/b.md"] {
+        let file = std::fs::File::options()
+            .write(true)
+            .open(home.workspace().join(name))
+            .unwrap();
+        // Far from the moment of indexing, so the quick look trusts it.
+        file.set_modified(old).unwrap();
+    }
+    let mut memory = home.memory();
+    sync(&mut memory);
+    assert_eq!(trust(&mut memory, "memory/a.md"), Some(Trust::Agent));
+    drop(memory);
+    let ceiling = Ceiling::new(|path| match path.ends_with("a.md") {
+        true => Trust::External,
+        false => Trust::Operator,
+    });
+    let mut memory = home.memory_below(ceiling);
+    let report = sync(&mut memory);
+    assert_eq!((report.changed, report.unchanged), (0, 2));
+    assert_eq!(trust(&mut memory, "memory/a.md"), Some(Trust::External));
+    assert_eq!(trust(&mut memory, "memory/b.md"), Some(Trust::Agent));
+    drop(memory);
+    let mut memory = home.memory();
+    sync(&mut memory);
+    assert_eq!(trust(&mut memory, "memory/a.md"), Some(Trust::Agent));
 }
 
 #[test]

@@ -26,13 +26,14 @@ pub(crate) struct Known {
     pub hash: Vec<u8>,
     pub cut: String,
     pub indexed_at: i64,
+    pub trust: String,
 }
 
 pub fn known_files(store: &Store) -> Result<HashMap<String, Known>, StoreError> {
     let read = || {
         let mut statement = store
             .connection()
-            .prepare("SELECT label, id, size, modified, hash, cut, indexed_at FROM files")?;
+            .prepare("SELECT label, id, size, modified, hash, cut, indexed_at, trust FROM files")?;
         let rows = statement.query_map([], |row| {
             Ok((
                 row.get(0)?,
@@ -43,6 +44,7 @@ pub fn known_files(store: &Store) -> Result<HashMap<String, Known>, StoreError> 
                     hash: row.get(4)?,
                     cut: row.get(5)?,
                     indexed_at: row.get(6)?,
+                    trust: row.get(7)?,
                 },
             ))
         })?;
@@ -76,6 +78,7 @@ impl<'a> Work<'a> {
                     && !racy
                     && known.size == file.size
                     && known.modified == file.modified
+                    && known.trust == file.trust.as_str()
                     && (known.cut == cut || file.source == FileSource::Sessions)
             }) || transcript::too_little_new(file, known.get(&file.label), request);
             if same {
@@ -138,6 +141,10 @@ impl<'a> Work<'a> {
                     continue;
                 }
             };
+            if file.page.is_none() && request.places.ceiling.of(&file.path) < file.trust {
+                // Written again after it was listed: the next sync knows what to think of it.
+                continue;
+            }
             let hash = ContentHash::of(&content);
             let known = known.get(&file.label);
             let cut = request.settings.cut.identity();

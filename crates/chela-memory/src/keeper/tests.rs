@@ -30,6 +30,7 @@ fn keep(home: &Home) -> Keep {
         places: Places {
             workspace: home.workspace(),
             sessions: None,
+            ceiling: Default::default(),
         },
         settings,
         embedder: Some(Arc::new(LocalTable)),
@@ -143,6 +144,7 @@ impl TranscriptSource for Chats {
             messages: messages as u64,
             changed_at: 1_600_000_000 + messages as i64,
             audience,
+            trust: chela_core::Trust::Agent,
         };
         let own = self.said.lock().unwrap().len();
         Ok(vec![

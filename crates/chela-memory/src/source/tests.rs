@@ -1,6 +1,6 @@
 use super::{Places, find};
 use crate::settings::{ExtraPath, MemorySettings, SourceKind};
-use chela_core::{Host, Trust};
+use chela_core::{Audience, Host, Trust};
 use std::fs;
 use std::path::Path;
 
@@ -14,6 +14,7 @@ fn labels(home: &Path, settings: &MemorySettings) -> (Vec<String>, Vec<String>) 
     let places = Places {
         workspace: home.join("w"),
         sessions: Some(home.join("sessions")),
+        ceiling: Default::default(),
     };
     let found = find(&Host::fixed(home), &places, settings);
     (found.files.into_keys().collect(), found.problems)
@@ -141,8 +142,53 @@ fn trust_follows_who_writes_a_file() {
     let places = Places {
         workspace: home.path().join("w"),
         sessions: None,
+        ceiling: Default::default(),
     };
     let found = find(&Host::fixed(home.path()), &places, &settings);
     let trust: Vec<Trust> = found.files.values().map(|file| file.trust).collect();
     assert_eq!(trust, [Trust::External, Trust::Owner, Trust::Agent]);
+}
+
+#[test]
+fn no_file_is_trusted_more_than_it_may_be() {
+    let home = tempfile::tempdir().unwrap();
+    let workspace = home.path().join("workspace");
+    std::fs::create_dir_all(workspace.join("memory")).unwrap();
+    for name in ["MEMORY.md", "USER.md", "memory/a.md", "memory/b.md"] {
+        std::fs::write(
+            workspace.join(name),
+            "---\naudience: shared\n---\n- something\n",
+        )
+        .unwrap();
+    }
+    let places = Places {
+        workspace,
+        sessions: None,
+        ceiling: super::Ceiling::new(|path| {
+            match path.ends_with("MEMORY.md") || path.ends_with("a.md") {
+                true => Trust::External,
+                false => Trust::Operator,
+            }
+        }),
+    };
+    let host = Host::fixed(home.path());
+    let found = find(&host, &places, &MemorySettings::default());
+    let trust: Vec<(&str, Trust)> = found
+        .files
+        .values()
+        .map(|file| (file.label.as_str(), file.trust))
+        .collect();
+    assert_eq!(
+        trust,
+        [
+            ("MEMORY.md", Trust::External),
+            ("USER.md", Trust::Owner),
+            ("memory/a.md", Trust::External),
+            ("memory/b.md", Trust::Agent),
+        ]
+    );
+    // Less trust does not mean more readers.
+    let text = std::fs::read_to_string(&found.files["MEMORY.md"].path).unwrap();
+    let audience = super::audience_of(&found.files["MEMORY.md"], &text);
+    assert_eq!(audience, Audience::Private);
 }

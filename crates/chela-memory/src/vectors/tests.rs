@@ -69,6 +69,7 @@ fn open<'a>(home: &'a Home, embedder: &'a dyn Embedder) -> Memory<'a> {
         places: Places {
             workspace: home.workspace(),
             sessions: None,
+            ceiling: Default::default(),
         },
         settings: home.settings.clone(),
         embedder: Some(embedder),

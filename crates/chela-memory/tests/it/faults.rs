@@ -47,6 +47,7 @@ fn open<'a>(host: &'a Host, home: &Path) -> Memory<'a> {
         places: Places {
             workspace: home.join("w"),
             sessions: None,
+            ceiling: Default::default(),
         },
         settings: MemorySettings::default(),
         embedder: None,

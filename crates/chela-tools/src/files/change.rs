@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::{counted, text};
+
 /// The lines that differ between two texts, without the equal ones before and after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Change {
@@ -35,6 +37,27 @@ impl Change {
 
     pub(super) fn to_json(self) -> Value {
         json!({ "fromLine": self.from, "removed": self.removed, "added": self.added })
+    }
+}
+
+/// What becomes of a file, in a few words; `None` stands for no file.
+pub(crate) fn in_words(before: Option<&[u8]>, after: Option<&[u8]>) -> String {
+    match (before, after) {
+        (None, Some(after)) => format!("created ({})", size(after)),
+        (Some(before), None) => format!("deleted ({})", size(before)),
+        (None, None) => "nothing changed".to_owned(),
+        (Some(before), Some(after)) => match (text::decode(before), text::decode(after)) {
+            (Some(before), Some(after)) => Change::between(&before.body, &after.body)
+                .map_or_else(|| "nothing changed".to_owned(), |change| change.to_string()),
+            _ => format!("replaced ({})", size(after)),
+        },
+    }
+}
+
+fn size(bytes: &[u8]) -> String {
+    match text::decode(bytes) {
+        Some(text) => counted(text.body.lines().count(), "line", "lines"),
+        None => counted(bytes.len(), "byte", "bytes"),
     }
 }
 

@@ -12,7 +12,7 @@ use super::{Files, MOST_FILE_BYTES};
 use crate::blocking::{Blocking, Foreseen, Job};
 use crate::place::{Access, Spot};
 use crate::schema::{Kind, Schema};
-use crate::{Effect, Output, Piece, Sink, SinkKind, Spec, Tool};
+use crate::{Effect, FileChange, Output, Piece, Sink, SinkKind, Spec, Tool};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -67,13 +67,13 @@ fn effect(files: &Files, arguments: &Arguments) -> Effect {
     files.effect_at(files.places.locate(&arguments.path, Access::Write))
 }
 
-fn edit(files: &Files, arguments: Arguments, _: &Job) -> Output {
+fn edit(files: &Files, arguments: Arguments, job: &Job) -> Output {
     let spot = match files.places.locate(&arguments.path, Access::Write) {
         Ok(spot) => spot,
         Err(error) => return files.refused(&arguments.path, &error),
     };
-    let text = match whole_text(files, &spot) {
-        Ok(text) => text,
+    let (before, text) = match whole_text(files, &spot) {
+        Ok(found) => found,
         Err(refused) => return refused,
     };
     let (old, new) = match fitted(&text, &arguments) {
@@ -106,7 +106,20 @@ fn edit(files: &Files, arguments: Arguments, _: &Job) -> Output {
             ));
         }
     };
+    let made = FileChange {
+        path: spot.path(),
+        before: Some(&before),
+        after: Some(&bytes),
+        keeps: Some(spot.path()),
+        tool: "edit",
+        call: &job.call,
+    };
+    let kept = match files.keep(spot.shown(), &made) {
+        Ok(kept) => kept,
+        Err(refused) => return refused,
+    };
     if let Err(error) = spot.replace(&bytes, files.entropy.as_ref()) {
+        files.not_made(kept);
         return files.refused(&arguments.path, &error);
     }
     let change = Change::between(&text.body, &body);
@@ -122,8 +135,8 @@ fn edit(files: &Files, arguments: Arguments, _: &Job) -> Output {
     }))
 }
 
-/// The text of a file that is to be changed.
-pub(super) fn whole_text(files: &Files, spot: &Spot) -> Result<Text, Output> {
+/// The bytes and the text of a file that is to be changed.
+pub(super) fn whole_text(files: &Files, spot: &Spot) -> Result<(Vec<u8>, Text), Output> {
     let bytes = match spot.read(MOST_FILE_BYTES) {
         Ok(Ok(bytes)) => bytes,
         Ok(Err(size)) => {
@@ -134,12 +147,13 @@ pub(super) fn whole_text(files: &Files, spot: &Spot) -> Result<Text, Output> {
         }
         Err(error) => return Err(files.refused(spot.shown(), &error)),
     };
-    text::decode(&bytes).ok_or_else(|| {
-        Output::failed(format!(
+    match text::decode(&bytes) {
+        Some(text) => Ok((bytes, text)),
+        None => Err(Output::failed(format!(
             "{} is not text and cannot be edited.",
             spot.shown()
-        ))
-    })
+        ))),
+    }
 }
 
 /// Old and new text with the line endings the text has in memory; `None` when they are equal.

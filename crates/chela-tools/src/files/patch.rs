@@ -3,6 +3,7 @@
 mod apply;
 mod parse;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -15,7 +16,7 @@ use super::{Files, MOST_FILE_BYTES, counted};
 use crate::blocking::{Blocking, Foreseen, Job};
 use crate::place::{Access, EntryKind, PlaceError, Spot};
 use crate::schema::{Kind, Schema};
-use crate::{Effect, Output, Sink, SinkKind, Spec, Success, Tool};
+use crate::{ChangeId, Effect, FileChange, Output, Sink, SinkKind, Spec, Success, Tool};
 
 use parse::Section;
 
@@ -74,11 +75,13 @@ struct Outcome {
     before: Option<Vec<u8>>,
     /// What will be there; `None` for nothing.
     after: Option<Vec<u8>>,
+    /// The file whose text lives on in this one.
+    keeps: Option<PathBuf>,
     said: String,
     details: Value,
 }
 
-fn patch(files: &Files, arguments: Arguments, _: &Job) -> Output {
+fn patch(files: &Files, arguments: Arguments, job: &Job) -> Output {
     let sections = match parse::parse(&arguments.patch) {
         Ok(sections) => sections,
         Err(problem) => {
@@ -94,7 +97,7 @@ fn patch(files: &Files, arguments: Arguments, _: &Job) -> Output {
             Err(refused) => return nothing_changed(refused),
         }
     }
-    match commit(files, &outcomes) {
+    match commit(files, &outcomes, &job.call) {
         Ok(()) => {
             let said: Vec<&str> = outcomes
                 .iter()
@@ -143,7 +146,7 @@ fn plan(files: &Files, section: &Section, planned: &[Outcome]) -> Result<Vec<Out
             chunks,
         } => {
             let spot = at(path, files.patch_places.locate(path, Access::Write))?;
-            let text = whole_text(files, &spot)?;
+            let (before, text) = whole_text(files, &spot)?;
             let body = apply::apply(&text.body, chunks).map_err(|missing| {
                 let mut output = Output::failed(format!(
                     "{}: these lines of the patch are not in the file{}. Call read and copy them exactly.",
@@ -158,7 +161,6 @@ fn plan(files: &Files, section: &Section, planned: &[Outcome]) -> Result<Vec<Out
             let change = Change::between(&text.body, &body);
             match move_to {
                 None => {
-                    let before = text.shape.encode(&text.body).ok();
                     let said = change.map_or_else(
                         || format!("{}: nothing changed", spot.shown()),
                         |change| format!("Updated {}: {change}", spot.shown()),
@@ -166,8 +168,9 @@ fn plan(files: &Files, section: &Section, planned: &[Outcome]) -> Result<Vec<Out
                     let details =
                         json!({ "path": spot.shown(), "change": change.map(Change::to_json) });
                     Ok(vec![Outcome {
+                        keeps: Some(spot.path().to_owned()),
                         spot,
-                        before,
+                        before: Some(before),
                         after: Some(bytes),
                         said,
                         details,
@@ -181,6 +184,7 @@ fn plan(files: &Files, section: &Section, planned: &[Outcome]) -> Result<Vec<Out
                     old.said = String::new();
                     let mut new = added(target, bytes, "");
                     new.said = said;
+                    new.keeps = Some(old.spot.path().to_owned());
                     Ok(vec![new, old])
                 }
             }
@@ -216,6 +220,7 @@ fn added(spot: Spot, bytes: Vec<u8>, verb: &str) -> Outcome {
         spot,
         before: None,
         after: Some(bytes),
+        keeps: None,
         said,
         details,
     }
@@ -238,13 +243,25 @@ fn removed(files: &Files, spot: Spot, verb: &str) -> Result<Outcome, Output> {
         spot,
         before: Some(before),
         after: None,
+        keeps: None,
         said,
         details,
     })
 }
 
-/// Makes all changes; when one fails, those before it are taken back.
-fn commit(files: &Files, outcomes: &[Outcome]) -> Result<(), Output> {
+/// Makes all changes; when one fails, those before it are taken back. What they replace is kept
+/// before the first is made.
+fn commit(files: &Files, outcomes: &[Outcome], call: &str) -> Result<(), Output> {
+    let mut kept: Vec<Option<ChangeId>> = Vec::new();
+    for outcome in outcomes {
+        match files.keep(outcome.spot.shown(), &outcome.change(call)) {
+            Ok(change) => kept.push(change),
+            Err(refused) => {
+                kept.into_iter().rev().for_each(|kept| files.not_made(kept));
+                return Err(nothing_changed(refused));
+            }
+        }
+    }
     let put = |spot: &Spot, bytes: Option<&Vec<u8>>| match bytes {
         Some(bytes) => spot.replace(bytes, files.entropy.as_ref()),
         None => spot.remove(),
@@ -253,12 +270,13 @@ fn commit(files: &Files, outcomes: &[Outcome]) -> Result<(), Output> {
         let Err(error) = put(&outcome.spot, outcome.after.as_ref()) else {
             continue;
         };
-        let undone: Vec<String> = outcomes[..done]
-            .iter()
-            .rev()
-            .filter(|outcome| undo(files, outcome).is_err())
-            .map(|outcome| outcome.spot.shown().to_owned())
-            .collect();
+        let mut undone = Vec::new();
+        for (at, kept) in kept.iter().enumerate().rev() {
+            match at < done && undo(files, &outcomes[at]).is_err() {
+                true => undone.push(outcomes[at].spot.shown().to_owned()),
+                false => files.not_made(*kept),
+            }
+        }
         return Err(match undone.as_slice() {
             [] => nothing_changed(files.refused(outcome.spot.shown(), &error)),
             left => Output::failed(format!(
@@ -268,6 +286,19 @@ fn commit(files: &Files, outcomes: &[Outcome]) -> Result<(), Output> {
         });
     }
     Ok(())
+}
+
+impl Outcome {
+    fn change<'a>(&'a self, call: &'a str) -> FileChange<'a> {
+        FileChange {
+            path: self.spot.path(),
+            before: self.before.as_deref(),
+            after: self.after.as_deref(),
+            keeps: self.keeps.as_deref(),
+            tool: "apply_patch",
+            call,
+        }
+    }
 }
 
 /// Puts back what was there.

@@ -9,9 +9,9 @@ use super::change::Change;
 use super::text::{self, Ending, Shape};
 use super::{Files, MOST_FILE_BYTES, counted};
 use crate::blocking::{Blocking, Foreseen, Job};
-use crate::place::EntryKind;
+use crate::place::{EntryKind, Spot};
 use crate::schema::{Kind, Schema};
-use crate::{Effect, Output, Sink, SinkKind, Spec, Tool};
+use crate::{Effect, FileChange, Output, Sink, SinkKind, Spec, Tool};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -58,27 +58,36 @@ fn effect(files: &Files, arguments: &Arguments) -> Effect {
     files.effect_at(files.places.locate_new(&arguments.path))
 }
 
-fn write(files: &Files, arguments: Arguments, _: &Job) -> Output {
+fn write(files: &Files, arguments: Arguments, job: &Job) -> Output {
     let Arguments { path, content } = arguments;
     let spot = match files.places.locate_new(&path) {
         Ok(spot) => spot,
         Err(error) => return files.refused(&path, &error),
     };
-    let old = match spot.kind() {
-        EntryKind::File => match spot.read(MOST_FILE_BYTES) {
-            Ok(old) => old.ok(),
-            // It may be written though it cannot be read.
-            Err(_) => None,
-        },
-        _ => None,
+    let before = match before(files, &spot) {
+        Ok(before) => before,
+        Err(refused) => return refused,
     };
-    let old = old.as_deref().and_then(text::decode);
-    let (shape, kept) = shape_for(old.as_ref().map(|old| old.shape), &content);
+    let old = before.as_deref().and_then(text::decode);
+    let (shape, unusual) = shape_for(old.as_ref().map(|old| old.shape), &content);
     let bytes = match shape.encode(&content) {
         Ok(bytes) => bytes,
         Err(_) => content.clone().into_bytes(),
     };
+    let change = FileChange {
+        path: spot.path(),
+        before: before.as_deref(),
+        after: Some(&bytes),
+        keeps: None,
+        tool: "write",
+        call: &job.call,
+    };
+    let kept = match files.keep(spot.shown(), &change) {
+        Ok(kept) => kept,
+        Err(refused) => return refused,
+    };
     if let Err(error) = spot.replace(&bytes, files.entropy.as_ref()) {
+        files.not_made(kept);
         return files.refused(&path, &error);
     }
     let lines = content.lines().count();
@@ -90,7 +99,7 @@ fn write(files: &Files, arguments: Arguments, _: &Job) -> Output {
         (_, None) => format!("Replaced {}", spot.shown()),
     };
     said.push_str(&format!(
-        " ({}, {}{kept}).",
+        " ({}, {}{unusual}).",
         counted(lines, "line", "lines"),
         counted(bytes.len(), "byte", "bytes")
     ));
@@ -102,6 +111,26 @@ fn write(files: &Files, arguments: Arguments, _: &Job) -> Output {
         "change": change.flatten().map(Change::to_json),
     });
     Output::said(said).with_details(details)
+}
+
+/// What the file holds now. Where changes are to be taken back, what cannot be read cannot be
+/// replaced either.
+fn before(files: &Files, spot: &Spot) -> Result<Option<Vec<u8>>, Output> {
+    if spot.kind() != EntryKind::File {
+        return Ok(None);
+    }
+    match (spot.read(MOST_FILE_BYTES), &files.journal) {
+        (Ok(Ok(bytes)), _) => Ok(Some(bytes)),
+        // It may be written though it cannot be read.
+        (_, None) => Ok(None),
+        (Ok(Err(size)), Some(_)) => Err(Output::failed(format!(
+            "{} has {}; more than {} cannot be kept for undo, so it is not replaced. Write a new file instead, or ask the user to move this one away.",
+            spot.shown(),
+            counted(usize::try_from(size).unwrap_or(usize::MAX), "byte", "bytes"),
+            chela_core::grouped(usize::try_from(MOST_FILE_BYTES).unwrap_or(usize::MAX)),
+        ))),
+        (Err(error), Some(_)) => Err(files.refused(spot.shown(), &error)),
+    }
 }
 
 /// The shape a new text is written in: that of the old one where it can hold it.

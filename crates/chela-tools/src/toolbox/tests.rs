@@ -9,8 +9,8 @@ use tempfile::TempDir;
 
 use crate::testing::{run, run_in};
 use crate::{
-    Call, Effect, ImageInput, MemoryAccess, ModelFacts, NoSessions, Output, Piece, Policy, Running,
-    Sandboxed, Spec, Success, Tool, Toolbox, ToolboxSettings,
+    Call, Effect, ImageInput, Journal, MemoryAccess, ModelFacts, NoSessions, Output, Piece, Policy,
+    Running, Sandboxed, Spec, Success, Tool, Toolbox, ToolboxSettings,
 };
 
 /// A home with a workspace, and a toolbox over it.
@@ -25,6 +25,14 @@ impl Bench {
     }
 
     pub(crate) fn with(config: &str, images: ImageInput) -> Self {
+        Self::keeping(config, images, None)
+    }
+
+    pub(crate) fn keeping(
+        config: &str,
+        images: ImageInput,
+        journal: Option<Arc<dyn Journal>>,
+    ) -> Self {
         let home = tempfile::tempdir().unwrap();
         let host = Host::fixed(home.path());
         let workspace = home.path().join(".chela/workspace");
@@ -51,6 +59,7 @@ impl Bench {
                 true => Trust::Owner,
                 false => Trust::Agent,
             })),
+            journal,
             spool: Some(home.path().join(".chela/spool/s1")),
             sessions: Arc::new(NoSessions),
             spawner: None,
@@ -59,6 +68,7 @@ impl Bench {
                 places: MemoryPlaces {
                     workspace,
                     sessions: None,
+                    ceiling: Default::default(),
                 },
                 settings: chela_memory::MemorySettings::of(&view),
                 embedder: None,

@@ -108,6 +108,7 @@ fn open<'a>(setup: &'a Setup, agent: &AgentArg) -> Result<Opened<'a>, Fail> {
         places: Places {
             workspace: setup.workspace_dir(&id),
             sessions: Some(view.agent_dir.value.join("sessions")),
+            ceiling: setup.file_trust().for_memory(),
         },
         settings: MemorySettings::of(&view),
         embedder: chosen.embedder.as_deref(),

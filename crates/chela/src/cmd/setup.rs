@@ -2,7 +2,10 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use chela_agent::file_trust::FileTrust;
+use chela_agent::journal::{Journal, Retention};
 use chela_agent::knobs::Knobs;
 use chela_config::{AgentView, ConfigSource, KeyPath, Loaded, Severity};
 use chela_core::{AgentId, Host, suggest};
@@ -123,6 +126,16 @@ impl Setup {
         self.loaded
             .agent(agent)
             .ok_or_else(|| Fail::new(format!("there is no agent `{agent}`")))
+    }
+
+    /// How far files are trusted.
+    pub fn file_trust(&self) -> FileTrust {
+        let retention = Retention::of(&self.loaded);
+        let agents = self.loaded.agents();
+        let journal = |agent| Arc::new(Journal::of(&self.host, agent, retention));
+        FileTrust {
+            journals: agents.iter().map(journal).collect(),
+        }
     }
 
     pub fn workspace_dir(&self, agent: &AgentId) -> PathBuf {

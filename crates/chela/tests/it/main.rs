@@ -24,4 +24,5 @@ mod sessions;
 mod skills;
 mod testkit;
 mod trust;
+mod undo;
 mod workspace;

@@ -18,6 +18,7 @@ fn files(bench: &Bench) -> Files {
         entropy: Arc::new(FixedEntropy(5)),
         images: ImageInput::No,
         most_image_bytes: 0,
+        journal: None,
     }
 }
 
@@ -32,6 +33,7 @@ fn a_failure_half_way_is_taken_back() {
         spot,
         before: before.map(|text| text.as_bytes().to_vec()),
         after: after.map(|text| text.as_bytes().to_vec()),
+        keeps: None,
         said: String::new(),
         details: serde_json::Value::Null,
     };
@@ -45,7 +47,7 @@ fn a_failure_half_way_is_taken_back() {
     // Between plan and commit a file becomes a folder.
     std::fs::remove_file(bench.path("swapped.txt")).unwrap();
     std::fs::create_dir(bench.path("swapped.txt")).unwrap();
-    let refused = commit(&files, &outcomes).unwrap_err().text();
+    let refused = commit(&files, &outcomes, "c1").unwrap_err().text();
     assert!(refused.ends_with("Nothing was changed."), "{refused}");
     assert_eq!(bench.text("a.txt"), "old");
     assert_eq!(bench.text("c.txt"), "old");

@@ -1,0 +1,464 @@
+//! Taking changes back.
+//!
+//! First a plan: what would be put where, and whether somebody else has been there since. Then
+//! the deed, each file of it kept in the journal before it is touched, so that an undo can be
+//! undone.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use chela_core::{ContentHash, Host, Trust};
+use chela_tools::place::{
+    Access, EntryKind, PlaceError, Places, PlacesSettings, Reach, Root, Spot,
+};
+use chela_tools::{ChangeId, FileChange, MOST_FILE_BYTES};
+use rusqlite::params;
+use serde::Serialize;
+
+use super::keep::{Author, TrustAfter};
+use super::{Change, Journal, JournalError};
+
+/// What is to be taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Which {
+    /// What the last turn did that did something.
+    LastTurn,
+    /// What the last turn of this session did.
+    LastTurnOf(String),
+    /// A change by its number, or a turn by the beginning of its id.
+    Named(String),
+}
+
+/// What taking it back would do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UndoPlan {
+    /// One per file.
+    pub steps: Vec<UndoStep>,
+}
+
+/// What would happen to one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UndoStep {
+    pub path: PathBuf,
+    /// The changes that are taken back, the oldest first.
+    pub changes: Vec<i64>,
+    /// What it does to the file as it is now, in lines.
+    pub what: String,
+    pub conflict: Option<Conflict>,
+    /// What is put there; `None`: the file goes.
+    #[serde(skip)]
+    content: Option<Vec<u8>>,
+    /// What was there when the plan was made.
+    #[serde(skip)]
+    found: Option<ContentHash>,
+    #[serde(skip)]
+    foreign: bool,
+}
+
+/// What speaks against it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase", tag = "kind")]
+pub enum Conflict {
+    /// The agent changed the file again later.
+    ChangedLater { by: i64 },
+    /// Somebody else changed it since, or between two of the changes.
+    ChangedElsewhere,
+    /// It cannot be looked at.
+    Unreadable { why: String },
+}
+
+/// What becomes of files that somebody else has changed since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Conflicts {
+    /// Nothing is taken back then.
+    Refuse,
+    /// They are overwritten too; what they hold is kept.
+    Overwrite,
+}
+
+/// What was taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Undone {
+    pub path: PathBuf,
+    pub what: String,
+    /// The number under which this undo can itself be undone; `None` where the file was already
+    /// as it is to be.
+    pub change: Option<i64>,
+    /// The changes that were taken back.
+    pub undoes: Vec<i64>,
+    /// What all files of this undo are on record under.
+    pub turn: String,
+}
+
+/// Why nothing can be taken back, or not all.
+#[derive(Debug, thiserror::Error)]
+pub enum UndoError {
+    #[error("there is nothing to take back: no file was changed by a file tool")]
+    Nothing,
+    #[error(
+        "there is no change or turn `{given}` on record; `chela undo --list` shows which there are"
+    )]
+    NoSuch { given: String },
+    #[error("`{given}` begins the names of several turns: {}", turns.join(", "))]
+    Ambiguous { given: String, turns: Vec<String> },
+    #[error("this was taken back already, by change {by}; `chela undo {by}` brings it back")]
+    Already { by: i64 },
+    #[error("{}", in_words(.0))]
+    Conflicts(Vec<UndoStep>),
+    #[error("{why}{}", done_in_words(done))]
+    File { why: String, done: Vec<Undone> },
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+/// What taking changes back did, one line per file.
+pub fn undone_in_words(undone: &[Undone], shown: impl Fn(&Path) -> String) -> Vec<String> {
+    let line = |one: &Undone| match one.change {
+        Some(_) => format!("{}: {}", shown(&one.path), one.what),
+        None => format!("{}: as it was already", shown(&one.path)),
+    };
+    undone.iter().map(line).collect()
+}
+
+impl Journal {
+    /// What taking this back would do. Nothing is changed.
+    pub fn plan_undo(&self, which: &Which) -> Result<UndoPlan, UndoError> {
+        let changes = self.chosen(which)?;
+        let mut by_path: BTreeMap<PathBuf, Vec<Change>> = BTreeMap::new();
+        for change in changes {
+            by_path.entry(change.path.clone()).or_default().push(change);
+        }
+        let mut steps = by_path
+            .into_values()
+            .map(|changes| self.step(&changes))
+            .collect::<Result<Vec<_>, _>>()?;
+        // What was changed last goes back first.
+        steps.sort_by_key(|step| std::cmp::Reverse(step.changes.last().copied()));
+        Ok(UndoPlan { steps })
+    }
+
+    /// Takes it back. All files or none, unless the disk fails half-way.
+    pub fn undo(&self, plan: &UndoPlan, conflicts: Conflicts) -> Result<Vec<Undone>, UndoError> {
+        let against: Vec<UndoStep> = plan
+            .steps
+            .iter()
+            .filter(|step| match (&step.conflict, conflicts) {
+                (None, _) => false,
+                (Some(Conflict::Unreadable { .. }), _) => true,
+                (Some(_), conflicts) => conflicts == Conflicts::Refuse,
+            })
+            .cloned()
+            .collect();
+        if !against.is_empty() {
+            return Err(UndoError::Conflicts(against));
+        }
+        let newest = self.find("1 ORDER BY id DESC LIMIT 1", &[])?;
+        let turn = format!("undo-{}", newest.first().map_or(0, |change| change.id) + 1);
+        let mut done = Vec::new();
+        for step in &plan.steps {
+            match self.take_back(step, &turn, conflicts) {
+                Ok(undone) => done.push(undone),
+                Err(UndoError::File { why, .. }) => return Err(UndoError::File { why, done }),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(done)
+    }
+
+    fn chosen(&self, which: &Which) -> Result<Vec<Change>, UndoError> {
+        match which {
+            Which::LastTurn => self.last_turn("1", ""),
+            Which::LastTurnOf(session) => self.last_turn("session = ?1", session),
+            Which::Named(given) => {
+                let given = given.trim();
+                if let Ok(id) = given.trim_start_matches('#').parse::<i64>()
+                    && let Some(change) = self.find("id = ?1", &[&id])?.pop()
+                {
+                    return match change.undone {
+                        Some(by) => Err(UndoError::Already { by }),
+                        None => self.with_other_half(change),
+                    };
+                }
+                self.named_turn(given)
+            }
+        }
+    }
+
+    fn last_turn(&self, which: &str, with: &str) -> Result<Vec<Change>, UndoError> {
+        let open = format!("{which} AND tool <> 'undo' AND undone IS NULL");
+        let with: &[&dyn rusqlite::ToSql] = if with.is_empty() { &[] } else { &[&with] };
+        let newest = self.find(&format!("{open} ORDER BY id DESC LIMIT 1"), with)?;
+        let Some(newest) = newest.first() else {
+            return Err(UndoError::Nothing);
+        };
+        Ok(self.find(
+            "turn = ?1 AND session_id = ?2 AND undone IS NULL AND tool <> 'undo' ORDER BY id",
+            &[&newest.turn, &newest.session_id],
+        )?)
+    }
+
+    fn named_turn(&self, given: &str) -> Result<Vec<Change>, UndoError> {
+        const SHORTEST: usize = 4;
+        let no_such = || UndoError::NoSuch {
+            given: given.to_owned(),
+        };
+        if given.len() < SHORTEST {
+            return Err(no_such());
+        }
+        let mut found = self.find("substr(turn, 1, length(?1)) = ?1 ORDER BY id", &[&given])?;
+        if found.iter().any(|change| change.turn == given) {
+            found.retain(|change| change.turn == given);
+        }
+        let mut turns: Vec<&str> = found.iter().map(|change| change.turn.as_str()).collect();
+        turns.sort_unstable();
+        turns.dedup();
+        match turns.as_slice() {
+            [] => Err(no_such()),
+            [_] => {
+                let by = found.iter().find_map(|change| change.undone);
+                let open: Vec<Change> = found
+                    .into_iter()
+                    .filter(|change| change.undone.is_none())
+                    .collect();
+                match (open.is_empty(), by) {
+                    (true, Some(by)) => Err(UndoError::Already { by }),
+                    _ => Ok(open),
+                }
+            }
+            many => Err(UndoError::Ambiguous {
+                given: given.to_owned(),
+                turns: many.iter().map(|turn| (*turn).to_owned()).collect(),
+            }),
+        }
+    }
+
+    /// A file that was moved is two changes: one is not taken back without the other.
+    fn with_other_half(&self, change: Change) -> Result<Vec<Change>, UndoError> {
+        let same_call = self.find(
+            "turn = ?1 AND call = ?2 AND session_id = ?3 AND undone IS NULL ORDER BY id",
+            &[&change.turn, &change.call, &change.session_id],
+        )?;
+        let moved = |to: &Change, from: &Change| {
+            to.path != from.path && to.keeps.as_ref() == Some(&from.path) && from.after.is_none()
+        };
+        Ok(same_call
+            .into_iter()
+            .filter(|other| other.id == change.id || moved(other, &change) || moved(&change, other))
+            .collect())
+    }
+
+    /// What becomes of a file when these changes of it are taken back.
+    fn step(&self, changes: &[Change]) -> Result<UndoStep, UndoError> {
+        let (Some(first), Some(last)) = (changes.first(), changes.last()) else {
+            return Err(UndoError::Nothing);
+        };
+        let content = self.kept(first.id)?;
+        let mut step = UndoStep {
+            path: first.path.clone(),
+            changes: changes.iter().map(|change| change.id).collect(),
+            what: String::new(),
+            conflict: None,
+            found: None,
+            foreign: first.foreign_before,
+            content,
+        };
+        let now = match now(&self.host, &first.path) {
+            Ok((_, now)) => now,
+            Err(why) => {
+                step.conflict = Some(Conflict::Unreadable { why });
+                return Ok(step);
+            }
+        };
+        step.what = FileChange {
+            path: &step.path,
+            before: now.as_deref(),
+            after: step.content.as_deref(),
+            keeps: None,
+            tool: "undo",
+            call: "",
+        }
+        .in_words();
+        if now == step.content {
+            return Ok(step);
+        }
+        let broken = changes.windows(2).any(|two| two[0].after != two[1].before);
+        let hash = now.as_deref().map(ContentHash::of);
+        step.found = hash;
+        if hash != last.after {
+            let later = self.find(
+                "path = ?1 AND id > ?2 AND undone IS NULL ORDER BY id DESC LIMIT 1",
+                &[&first.path.to_string_lossy(), &last.id],
+            )?;
+            step.conflict = Some(match later.first() {
+                Some(later) if later.after == hash => Conflict::ChangedLater { by: later.id },
+                _ => Conflict::ChangedElsewhere,
+            });
+        } else if broken {
+            step.conflict = Some(Conflict::ChangedElsewhere);
+        }
+        Ok(step)
+    }
+
+    fn take_back(
+        &self,
+        step: &UndoStep,
+        turn: &str,
+        conflicts: Conflicts,
+    ) -> Result<Undone, UndoError> {
+        let failed = |why: String| UndoError::File {
+            why,
+            done: Vec::new(),
+        };
+        let (spot, now) = now(&self.host, &step.path).map_err(failed)?;
+        let mut undone = Undone {
+            path: step.path.clone(),
+            what: step.what.clone(),
+            change: None,
+            undoes: step.changes.clone(),
+            turn: turn.to_owned(),
+        };
+        if now == step.content {
+            self.mark_undone(&step.changes, 0)?;
+            return Ok(undone);
+        }
+        let change = FileChange {
+            path: &step.path,
+            before: now.as_deref(),
+            after: step.content.as_deref(),
+            keeps: None,
+            tool: "undo",
+            call: &format!("of {}", step.changes.last().copied().unwrap_or_default()),
+        };
+        let hash = now.as_deref().map(ContentHash::of);
+        if conflicts == Conflicts::Refuse && hash != step.found {
+            return Err(failed(format!(
+                "{} was changed at this very moment; try again",
+                step.path.display()
+            )));
+        }
+        let author = Author {
+            session: "owner",
+            session_id: "",
+            turn,
+            tainted: false,
+        };
+        let foreign = step.foreign;
+        let kept = self.keep(&change, &author, TrustAfter::Restored { foreign })?;
+        if let Err(error) = put(&self.host, spot, &step.path, step.content.as_deref()) {
+            let _ = self.take_out(kept);
+            return Err(failed(error));
+        }
+        let ChangeId(id) = kept;
+        self.mark_undone(&step.changes, id)?;
+        undone.change = Some(id);
+        Ok(undone)
+    }
+
+    /// Notes what was taken back, and by which change. What that had taken back itself counts
+    /// again.
+    fn mark_undone(&self, changes: &[i64], by: i64) -> Result<(), JournalError> {
+        self.write(|tx| {
+            for change in changes {
+                tx.execute(
+                    "UPDATE changes SET undone = NULL WHERE undone = ?1",
+                    [change],
+                )?;
+                tx.execute(
+                    "UPDATE changes SET undone = ?2 WHERE id = ?1",
+                    params![change, by],
+                )?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The whole disk: it is the owner who asks. Links are not followed all the same: a path of the
+/// journal is a real one.
+fn places(host: &Host) -> Places {
+    Places::new(PlacesSettings {
+        workspace: Root::new("/", Access::Write, Trust::Owner),
+        granted: Vec::new(),
+        reach: Reach::Everything,
+        protected: Vec::new(),
+        user_home: host.user_home.clone(),
+    })
+}
+
+/// What a file holds now, and where it is; `None`: there is none.
+fn now(host: &Host, path: &Path) -> Result<(Option<Spot>, Option<Vec<u8>>), String> {
+    let shown = path.display();
+    let spot = match places(host).locate(&path.to_string_lossy(), Access::Write) {
+        Ok(spot) if spot.kind() == EntryKind::Absent => return Ok((None, None)),
+        Ok(spot) => spot,
+        Err(PlaceError::Missing { .. }) => return Ok((None, None)),
+        Err(error) => return Err(error.to_string()),
+    };
+    if spot.path() != path {
+        return Err(format!(
+            "{shown} is now reached through a link, to {}; it is left alone",
+            spot.path().display()
+        ));
+    }
+    match spot.read(MOST_FILE_BYTES) {
+        Ok(Ok(bytes)) => Ok((Some(spot), Some(bytes))),
+        Ok(Err(size)) => Err(format!(
+            "{shown} has {size} bytes now, too many to be kept; move it away first"
+        )),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn put(host: &Host, spot: Option<Spot>, path: &Path, content: Option<&[u8]>) -> Result<(), String> {
+    match (spot, content) {
+        (Some(spot), None) => spot.remove(),
+        (Some(spot), Some(bytes)) => spot.replace(bytes, host.entropy.as_ref()),
+        (None, None) => Ok(()),
+        (None, Some(bytes)) => {
+            let new = places(host).locate_new(&path.to_string_lossy());
+            match new {
+                Ok(spot) if spot.path() != path => {
+                    return Err(format!(
+                        "{} is now reached through a link; it is left alone",
+                        path.display()
+                    ));
+                }
+                new => new.and_then(|spot| spot.replace(bytes, host.entropy.as_ref())),
+            }
+        }
+    }
+    .map_err(|error| error.to_string())
+}
+
+fn in_words(against: &[UndoStep]) -> String {
+    let mut text = "nothing was taken back:".to_owned();
+    for step in against {
+        let path = step.path.display();
+        text.push_str(&match &step.conflict {
+            Some(Conflict::ChangedLater { by }) => {
+                format!("\n  {path} was changed again later, by change {by}")
+            }
+            Some(Conflict::Unreadable { why }) => format!("\n  {path} cannot be used: {why}"),
+            Some(Conflict::ChangedElsewhere) | None => {
+                format!("\n  {path} was changed by someone else since")
+            }
+        });
+    }
+    text
+}
+
+fn done_in_words(done: &[Undone]) -> String {
+    match done {
+        [] => String::new(),
+        done => {
+            let paths: Vec<String> = done
+                .iter()
+                .map(|undone| undone.path.display().to_string())
+                .collect();
+            format!(". Taken back before that: {}", paths.join(", "))
+        }
+    }
+}

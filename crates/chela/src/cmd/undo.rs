@@ -1,0 +1,251 @@
+//! `chela undo`: taking back what an agent did to files.
+
+use std::path::{Path, PathBuf};
+
+use chela_agent::file_trust::FileTrust;
+use chela_agent::journal::{
+    Change, Conflict, Conflicts, Journal, JournalError, ListAsk, Retention, UndoError, UndoPlan,
+    Undone, Which, undone_in_words,
+};
+use chela_core::{AgentId, Host};
+use chela_ledger::AuditKind;
+use chela_tools::approvals::shown;
+use serde_json::json;
+
+use super::time::utc;
+use super::{Outcome, Setup, noted};
+use crate::cli::undo::UndoArgs;
+use crate::fail::{Exit, Fail};
+use crate::screen::{Screen, shorten};
+
+impl From<JournalError> for Fail {
+    fn from(error: JournalError) -> Self {
+        let cause = std::error::Error::source(&error)
+            .map(|source| format!(": {source}"))
+            .unwrap_or_default();
+        Self::new(format!("{error}{cause}"))
+    }
+}
+
+impl From<UndoError> for Fail {
+    fn from(error: UndoError) -> Self {
+        match error {
+            UndoError::Journal(error) => error.into(),
+            UndoError::Conflicts(ref steps) => {
+                let later = steps.iter().find_map(|step| match step.conflict {
+                    Some(Conflict::ChangedLater { by }) => Some(by),
+                    _ => None,
+                });
+                let hint = match later {
+                    Some(by) => format!(
+                        "chela undo {by} takes the later change back first; --force overwrites it"
+                    ),
+                    None => "--force overwrites what is there; it is kept and can be brought back"
+                        .to_owned(),
+                };
+                Self::new(shown_lines(&error.to_string())).hint(hint)
+            }
+            error => Self::new(shown_lines(&error.to_string())),
+        }
+    }
+}
+
+pub fn run(host: &Host, screen: &mut Screen, args: &UndoArgs) -> Outcome {
+    let setup = Setup::load(host);
+    setup.warn_on_stderr(screen.paint);
+    let agent = setup.agent(args.agent.as_deref())?;
+    let desk = Desk {
+        journal: Journal::of(host, &agent, Retention::of(&setup.loaded)),
+        trust: setup.file_trust(),
+        workspace: real(&setup.workspace_dir(&agent)),
+        host,
+        agent,
+    };
+    if args.list {
+        return desk.list(screen, args);
+    }
+    if !args.dry_run && host.var("CHELA_SHELL").is_some() {
+        return Err(
+            Fail::new("changes are taken back by the owner, not by a command of an agent")
+                .hint("run it in a terminal of your own"),
+        );
+    }
+    match &args.keep {
+        Some(file) => desk.keep(screen, file, args.json),
+        None => desk.undo(screen, args),
+    }
+}
+
+/// One agent's journal, and what its files are called.
+struct Desk<'a> {
+    host: &'a Host,
+    agent: AgentId,
+    journal: Journal,
+    trust: FileTrust,
+    workspace: PathBuf,
+}
+
+impl Desk<'_> {
+    fn list(&self, screen: &mut Screen, args: &UndoArgs) -> Outcome {
+        let changes = self.journal.list(ListAsk { limit: args.limit })?;
+        if args.json {
+            screen.json(&json!({ "agent": self.agent, "changes": changes }))?;
+            return Ok(Exit::Fine);
+        }
+        if changes.is_empty() {
+            screen.line("Nothing can be taken back: no file was changed by a file tool yet.")?;
+            return Ok(Exit::Fine);
+        }
+        let paint = screen.paint;
+        let mut rows = vec![
+            ["change", "when", "turn", "session", "call", "file", "what"]
+                .iter()
+                .map(|head| paint.dim(head))
+                .collect(),
+        ];
+        rows.extend(changes.iter().map(|change| self.row(change, screen)));
+        screen.table("", &rows)?;
+        Ok(Exit::Fine)
+    }
+
+    fn row(&self, change: &Change, screen: &Screen) -> Vec<String> {
+        let paint = screen.paint;
+        let mut what = change.what.clone();
+        if change.tool == "undo" {
+            what.push_str(" (an undo)");
+        }
+        if change.tainted {
+            what.push_str(&paint.warn(", after reading text from outside"));
+        }
+        match change.undone {
+            Some(0) => what.push_str(&paint.dim(", taken back")),
+            Some(by) => what.push_str(&paint.dim(format!(", taken back by {by}"))),
+            None => {}
+        }
+        vec![
+            paint.accent(change.id),
+            utc(change.at / 1000),
+            shorten(&change.turn, 11),
+            shorten(&shown(&change.session), 32),
+            shorten(&shown(&change.call), 12),
+            self.called(&change.path),
+            what,
+        ]
+    }
+
+    fn undo(&self, screen: &mut Screen, args: &UndoArgs) -> Outcome {
+        let which = match &args.what {
+            Some(given) => Which::Named(given.clone()),
+            None => Which::LastTurn,
+        };
+        let plan = self.journal.plan_undo(&which)?;
+        if args.dry_run {
+            if args.json {
+                screen.json(&json!({ "agent": self.agent, "plan": plan }))?;
+            } else {
+                self.show(screen, &plan)?;
+            }
+            return Ok(Exit::Fine);
+        }
+        let conflicts = match args.force {
+            true => Conflicts::Overwrite,
+            false => Conflicts::Refuse,
+        };
+        let undone = self.journal.undo(&plan, conflicts)?;
+        noted::change(
+            self.host,
+            AuditKind::Undo,
+            &json!({ "agent": self.agent, "forced": args.force, "files": undone }),
+        );
+        if args.json {
+            screen.json(&json!({ "agent": self.agent, "undone": undone }))?;
+            return Ok(Exit::Fine);
+        }
+        for line in undone_in_words(&undone, |path| self.called(path)) {
+            screen.line(format!("  {line}"))?;
+        }
+        screen.line(match back(&undone) {
+            Some(again) => format!("Taken back. `chela undo {again}` brings it back."),
+            None => "Nothing had to be done: everything was as it was before.".to_owned(),
+        })?;
+        Ok(Exit::Fine)
+    }
+
+    fn show(&self, screen: &mut Screen, plan: &UndoPlan) -> Result<(), Fail> {
+        let paint = screen.paint;
+        screen.line("Taking this back would do this to the files:")?;
+        for step in &plan.steps {
+            let against = match &step.conflict {
+                None => String::new(),
+                Some(Conflict::ChangedLater { by }) => {
+                    paint.warn(format!(" - changed again later, by change {by}"))
+                }
+                Some(Conflict::ChangedElsewhere) => paint.warn(" - changed by someone else since"),
+                Some(Conflict::Unreadable { why }) => paint.bad(format!(" - {}", shown(why))),
+            };
+            screen.line(format!(
+                "  {}: {}{against}",
+                self.called(&step.path),
+                step.what
+            ))?;
+        }
+        Ok(())
+    }
+
+    /// The owner stands for a file.
+    fn keep(&self, screen: &mut Screen, file: &Path, as_json: bool) -> Outcome {
+        let given = file.to_string_lossy();
+        let in_workspace = self.workspace.join(file);
+        let path = match in_workspace.exists() {
+            true => in_workspace,
+            false => self.host.expand(&given),
+        };
+        let path = path.canonicalize().map_err(|error| {
+            Fail::new(format!("{} cannot be read: {error}", shown(&given)))
+                .hint("a path relative to the workspace, or an absolute one")
+        })?;
+        let was_foreign = self.trust.vouch(&path)?;
+        if was_foreign {
+            let body = json!({ "agent": self.agent, "file": path, "trust": "vouched" });
+            noted::change(self.host, AuditKind::TrustChange, &body);
+        }
+        if as_json {
+            screen
+                .json(&json!({ "agent": self.agent, "file": path, "wasForeign": was_foreign }))?;
+            return Ok(Exit::Fine);
+        }
+        let name = self.called(&path);
+        screen.line(match was_foreign {
+            true => format!("{name} stays, and counts as yours from now on."),
+            false => {
+                format!("{name} holds nothing that was written after reading text from outside.")
+            }
+        })?;
+        Ok(Exit::Fine)
+    }
+
+    fn called(&self, path: &Path) -> String {
+        shown(&match path.strip_prefix(&self.workspace) {
+            Ok(inside) => inside.display().to_string(),
+            Err(_) => self.host.compact(path),
+        })
+    }
+}
+
+/// What brings back what was just taken back.
+fn back(undone: &[Undone]) -> Option<String> {
+    let mut made = undone.iter().filter(|one| one.change.is_some());
+    let first = made.next()?;
+    match made.next() {
+        None => first.change.map(|id| id.to_string()),
+        Some(_) => Some(first.turn.clone()),
+    }
+}
+
+fn shown_lines(text: &str) -> String {
+    text.lines().map(shown).collect::<Vec<_>>().join("\n")
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}

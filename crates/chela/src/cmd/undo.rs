@@ -13,7 +13,7 @@ use chela_tools::approvals::shown;
 use serde_json::json;
 
 use super::time::utc;
-use super::{Outcome, Setup, noted};
+use super::{Outcome, Setup, noted, owner};
 use crate::cli::undo::UndoArgs;
 use crate::fail::{Exit, Fail};
 use crate::screen::{Screen, shorten};
@@ -64,11 +64,8 @@ pub fn run(host: &Host, screen: &mut Screen, args: &UndoArgs) -> Outcome {
     if args.list {
         return desk.list(screen, args);
     }
-    if !args.dry_run && host.var("CHELA_SHELL").is_some() {
-        return Err(
-            Fail::new("changes are taken back by the owner, not by a command of an agent")
-                .hint("run it in a terminal of your own"),
-        );
+    if !args.dry_run {
+        owner::only(host, "changes are taken back")?;
     }
     match &args.keep {
         Some(file) => desk.keep(screen, file, args.json),

@@ -31,5 +31,6 @@ pub mod trust;
 pub mod turn;
 pub mod vectors;
 pub mod why;
+pub mod withheld;
 
 pub use secrets::known as known_secrets;

@@ -16,6 +16,7 @@ mod outlet;
 mod remembered;
 mod request;
 mod rewritten;
+mod screening;
 mod tail;
 
 use std::pin::Pin;

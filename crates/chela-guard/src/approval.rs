@@ -14,7 +14,7 @@ use chela_core::ContentHash;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::flow::{Decision, Deed, Provenance, Rule, Source};
+use crate::flow::{Decision, Deed, Passage, Provenance, Rule, Source};
 pub use shown::shown;
 
 /// One question about one or several calls of a plan.
@@ -289,17 +289,25 @@ impl Grant {
     }
 }
 
+impl Highlight {
+    fn of(passage: Passage<'_>) -> Self {
+        Self {
+            before: shown(passage.before),
+            marked: shown(passage.atom),
+            after: shown(passage.after),
+        }
+    }
+}
+
 impl AskedCall {
     fn of(deed: &Deed<'_>, decision: &Decision, seen: &Provenance) -> Self {
         let culprit = decision.culprit();
         let passage = culprit
             .filter(|atom| matches!(atom.source, Source::Foreign(_)))
-            .and_then(|atom| seen.passage(&atom.atom))
-            .map(|passage| Highlight {
-                before: shown(passage.before),
-                marked: shown(passage.atom),
-                after: shown(passage.after),
-            });
+            .map(|atom| atom.atom.clone())
+            // Where the effect alone decided, nobody looked at the words yet.
+            .or_else(|| deed.foreign_atom(seen))
+            .and_then(|atom| seen.passage(&atom).map(Highlight::of));
         Self {
             tool: shown(deed.tool),
             summary: match deed.words {

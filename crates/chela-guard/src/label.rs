@@ -53,6 +53,18 @@ impl Labelled {
         &self.text
     }
 
+    /// The text without the lines that wrap it: the same whenever the same text comes.
+    pub fn body(&self) -> &str {
+        if self.trust != Trust::External {
+            return &self.text;
+        }
+        let inner = self
+            .text
+            .split_once("\n---\n")
+            .map_or(self.text.as_str(), |(_, rest)| rest);
+        inner.rsplit_once('\n').map_or(inner, |(inner, _)| inner)
+    }
+
     pub fn trust(&self) -> Trust {
         self.trust
     }

@@ -42,6 +42,8 @@ pub enum AuditKind {
     Forgotten,
     /// A secret or a canary was taken out of a result, or a call that carried one was refused.
     Secret,
+    /// Text from outside reads like an injected instruction.
+    Finding,
     /// The file with the newest hash was gone.
     HeadMissing,
 }
@@ -60,6 +62,7 @@ impl AuditKind {
         Self::Undo,
         Self::Forgotten,
         Self::Secret,
+        Self::Finding,
         Self::HeadMissing,
     ];
 
@@ -77,6 +80,7 @@ impl AuditKind {
             Self::Undo => "undo",
             Self::Forgotten => "forgotten",
             Self::Secret => "secret",
+            Self::Finding => "finding",
             Self::HeadMissing => "head-missing",
         }
     }

@@ -19,7 +19,6 @@ mod finding;
 #[cfg(test)]
 mod fixture;
 mod front_matter;
-mod inspect;
 mod invoke;
 mod library;
 mod listing;
@@ -51,7 +50,6 @@ pub use front_matter::{
     CommandDispatch, FrontMatter, FrontMatterError, Gating, Requires, SkillText,
     read as read_skill_text,
 };
-pub use inspect::{Package, inspect};
 pub use invoke::{Call, LoadError, LoadedSkill, Resource, mentions, parse_call};
 pub use library::{Library, Refreshed};
 pub use listing::{ListingReport, ListingRequest, SkillListing, entry_tokens, list};

@@ -129,19 +129,17 @@ impl Library {
         Ok(outcome)
     }
 
-    /// Looks into what is new, locks it, notes what changed and returns what the owner has not
-    /// been told yet. Writes only when there is something to write; where that fails, what was
-    /// found still counts for this library.
+    /// Locks what is new, notes what changed and returns what the owner has not been told yet.
+    /// Writes only when there is something to write.
     pub fn settle(&mut self, scanner: &dyn SkillScanner) -> Result<Vec<TrustNotice>, LockError> {
         let mut lock = self.lock.clone();
         let skills = self.scan.skills.iter().map(AsRef::as_ref);
         let notices = lock.settle(skills, self.settings.on_change, scanner, &self.host);
         if !notices.is_empty() || lock.differs_from(&self.lock) {
-            let saved = lock.save();
+            lock.save()?;
             self.lock_stamp = stamp_of(&lock.path());
             self.lock = lock;
             self.catalog = Catalog::new(&self.scan, &self.lock, self.settings.on_change);
-            saved?;
         }
         Ok(notices)
     }

@@ -18,9 +18,11 @@ use serde_json::Value;
 use super::Conversation;
 use crate::agent::OpenError;
 use crate::session::{
-    Body, Custom, Entry, EntryId, Meta, Sender, Session, SessionError, SessionId, Source,
+    Body, Custom, CustomMessage, Entry, EntryId, Meta, Sender, Session, SessionError, SessionId,
+    Source,
 };
-use crate::turn::Sent;
+use crate::turn::{BlockKind, Sent};
+use crate::withheld::Withheld;
 
 /// The kind of entry that keeps what the owner decided.
 const MARK: &str = "guard";
@@ -264,6 +266,30 @@ impl Conversation {
         let prefix = self.prefix()?;
         self.catch_up(&session, &prefix.toolbox, &prefix.sections)?;
         Ok(())
+    }
+
+    /// The owner lets the model read a text that was held back: it comes with the next message,
+    /// as what it is.
+    pub fn release_text(&self, text: &Withheld) -> Result<(), SessionError> {
+        let sent = Sent {
+            kind: BlockKind::Events,
+            hash: ContentHash::of(&text.text),
+            origin: Origin::Runtime,
+            trust: Trust::External,
+        };
+        let told = format!(
+            "The owner released {}, which {} brought:\n{}",
+            text.id, text.tool, text.text
+        );
+        let note = CustomMessage {
+            custom_type: "released".to_owned(),
+            content: vec![Part::text(told)],
+            display: false,
+            details: serde_json::json!({ "runtime": [sent] }),
+        };
+        self.sessions
+            .append(&self.session(), Body::CustomMessage(note))
+            .map(drop)
     }
 
     /// Where the text came from that tainted this session.

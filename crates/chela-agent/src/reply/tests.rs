@@ -107,8 +107,9 @@ fn holds_word(text: &str) -> bool {
         .any(|word| plain.contains(word) || squeezed.contains(word))
 }
 
+/// W34: silent-reply and heartbeat tokens leak to people.
 #[test]
-fn the_word_alone_is_silence_however_it_is_dressed() {
+fn w34_the_word_alone_is_silence_however_it_is_dressed() {
     let dressed = [
         "NO_REPLY",
         "no_reply",

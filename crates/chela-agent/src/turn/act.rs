@@ -114,6 +114,7 @@ impl Turn<'_> {
                 }
             },
         };
+        let output = self.screened(call, output);
         self.book_result(call, &output);
         let notice = self.notice_about(&output);
         self.talk

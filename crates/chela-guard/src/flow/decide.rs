@@ -161,6 +161,22 @@ impl Deed<'_> {
         }
     }
 
+    /// The most telling atom of the arguments that only text from outside has: an address before
+    /// a name, the longer before the shorter.
+    pub(crate) fn foreign_atom(&self, seen: &Provenance) -> Option<String> {
+        let mut leaves = Vec::new();
+        for value in self.arguments.values() {
+            collect(value, &mut leaves);
+        }
+        let rank = |atom: &Atom| (is_telling(atom.kind), atom.text.len());
+        leaves
+            .iter()
+            .flat_map(|leaf| atom::atoms(leaf))
+            .filter(|atom| matches!(seen.known(SinkKind::Text, &atom.text), Known::Foreign(_)))
+            .max_by_key(rank)
+            .map(|atom| atom.text)
+    }
+
     fn sinks_present(&self) -> impl Iterator<Item = &Sink> {
         self.sinks.iter().filter(|sink| {
             self.arguments

@@ -9,7 +9,7 @@ use chela_core::{ContentHash, Host};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{ScanReport, ScanVerdict, SkillContents, SkillScanner, TrustState, judge};
+use super::{ScanVerdict, SkillContents, SkillScanner, TrustState, judge};
 use crate::disk;
 use crate::settings::OnChange;
 use crate::skill::Skill;
@@ -164,15 +164,13 @@ impl TrustLock {
                 TrustState::New => {
                     let report = scanner.scan(&SkillContents::of(skill));
                     let blocked =
-                        (report.verdict == ScanVerdict::Dangerous).then(|| report.summary());
+                        (report.verdict == ScanVerdict::Blocked).then(|| report.summary());
                     let state = if blocked.is_some() {
                         TrustState::Quarantined
                     } else {
                         TrustState::New
                     };
-                    let message = blocked
-                        .clone()
-                        .unwrap_or_else(|| worth_a_look(trusting.reason, &report));
+                    let message = blocked.clone().unwrap_or(trusting.reason);
                     notices.push(TrustNotice {
                         skill: skill.name.clone(),
                         state,
@@ -188,8 +186,8 @@ impl TrustLock {
                         continue;
                     }
                     entry.told = Some(skill.tree);
-                    let report = scanner.scan(&SkillContents::in_use(skill));
-                    if report.verdict == ScanVerdict::Dangerous {
+                    let report = scanner.scan(&SkillContents::of(skill));
+                    if report.verdict == ScanVerdict::Blocked {
                         entry.quarantined = Some(report.summary());
                     }
                     let quiet = on_change == OnChange::Allow && entry.quarantined.is_none();
@@ -198,10 +196,7 @@ impl TrustLock {
                         None => TrustState::Changed,
                     };
                     if !quiet {
-                        let message = entry
-                            .quarantined
-                            .clone()
-                            .unwrap_or_else(|| worth_a_look(trusting.reason, &report));
+                        let message = entry.quarantined.clone().unwrap_or(trusting.reason);
                         notices.push(TrustNotice {
                             skill: skill.name.clone(),
                             state,
@@ -331,14 +326,6 @@ impl TrustLock {
                 let _ = fs::write(copy, content.bytes);
             }
         }
-    }
-}
-
-/// The reason for a state, and what a scan would have its owner know.
-fn worth_a_look(reason: String, report: &ScanReport) -> String {
-    match report.verdict {
-        ScanVerdict::Suspicious => format!("{reason}; worth a look: {}", report.summary()),
-        _ => reason,
     }
 }
 

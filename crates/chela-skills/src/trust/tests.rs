@@ -120,7 +120,7 @@ impl SkillScanner for Blocker {
             .read("SKILL.md")
             .is_ok_and(|bytes| bytes.windows(4).any(|word| word == b"evil"));
         let verdict = if evil {
-            ScanVerdict::Dangerous
+            ScanVerdict::Blocked
         } else {
             ScanVerdict::Clean
         };
@@ -164,7 +164,7 @@ fn the_first_look_names_what_stands_out() {
     let library = home.open_own();
     let skill = &library.catalog().get("one").unwrap().skill;
     let report = FirstLook.scan(&SkillContents::of(skill));
-    assert_eq!(report.verdict, ScanVerdict::Dangerous);
+    assert_eq!(report.verdict, ScanVerdict::Suspicious);
     let found: Vec<_> = report
         .findings
         .iter()
@@ -173,9 +173,9 @@ fn the_first_look_names_what_stands_out() {
     assert_eq!(
         found,
         [
-            ("blob.bin", None, "undecodable"),
-            ("setup.sh", Some(3), "pipe-to-shell"),
+            ("blob.bin", None, "binary"),
             ("notes.md", Some(2), "hidden-characters"),
+            ("setup.sh", Some(3), "pipe-to-shell")
         ]
     );
 }

@@ -42,8 +42,21 @@ arguments came from, the rule that decided, and the verdict.")]
         json: bool,
     },
 
-    /// Text from outside that a session read so far is no reason to ask any more
+    /// Texts from outside that were held back
+    Withheld {
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
+
+    /// Let a model read a text that was held back, or let a session act on what it read
+    #[command(after_help = "\
+Examples:
+  chela guard release held-3f2a4c0d91be   the model reads this text with your next message
+  chela guard release                     what the main session read is no reason to ask any more")]
     Release {
+        /// A text that was held back, from `chela guard withheld`
+        id: Option<String>,
         /// The session (default: the main one)
         #[arg(long, value_name = "KEY")]
         session: Option<String>,

@@ -52,23 +52,6 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// Look into skills for harm: every file, line by line; exit 1 when something stands out
-    #[command(after_help = "\
-Examples:
-  chela skills scan                  all skills that are found
-  chela skills scan deploy           one of them
-  chela skills scan ~/Downloads/x    a folder anywhere, skill or not
-
-`dangerous` keeps a skill out of every prompt until you trust it; `suspicious` is worth a look.")]
-    Scan {
-        /// Names of skills or folders (default: all but the bundled ones)
-        what: Vec<String>,
-        #[command(flatten)]
-        of: WhoseSkills,
-        /// Print JSON for scripts
-        #[arg(long)]
-        json: bool,
-    },
     /// Explain a skill: where found, shadowed by whom, which gate, which rank, what it costs
     #[command(after_help = "\
 Examples:

@@ -16,8 +16,16 @@ pub fn run(host: &Host, screen: &mut Screen, command: GuardCommand) -> Outcome {
         GuardCommand::Canary(args) => canary::run(host, screen, &args),
         GuardCommand::Explain { turn, json } => explain::run(host, screen, turn, json),
         GuardCommand::Policy { agent, json } => policy::run(host, screen, &agent, json),
-        GuardCommand::Release { session, agent } => {
-            release::run(host, screen, session.as_deref(), &agent)
-        }
+        GuardCommand::Withheld { json } => release::list(host, screen, json),
+        GuardCommand::Release {
+            id: Some(id),
+            session: _,
+            agent: _,
+        } => release::text(host, screen, &id),
+        GuardCommand::Release {
+            id: None,
+            session,
+            agent,
+        } => release::session(host, screen, session.as_deref(), &agent),
     }
 }

@@ -5,15 +5,13 @@ mod bench;
 mod diff;
 mod info;
 mod list;
-mod scan;
 mod trust;
 mod watch;
 mod why;
 
 use chela_core::{AgentId, Host, suggest};
 use chela_skills::{
-    AgentSkill, AgentSkills, FirstLook, Library, Places, Presence, SkillsSettings, TrustState,
-    config_is_on,
+    AgentSkill, AgentSkills, FirstLook, Library, Places, Presence, SkillsSettings, config_is_on,
 };
 
 use super::{Outcome, Setup};
@@ -31,9 +29,6 @@ pub fn run(host: &Host, screen: &mut Screen, command: SkillsCommand) -> Outcome 
         }
         SkillsCommand::Check { what, of, json } => {
             author::check(&open(&setup, &of)?, screen, &what, json)
-        }
-        SkillsCommand::Scan { what, of, json } => {
-            scan::run(&open(&setup, &of)?, screen, &what, json)
         }
         SkillsCommand::Why {
             name,
@@ -115,18 +110,8 @@ fn open(setup: &Setup, of: &WhoseSkills) -> Result<Desk, Fail> {
     settings.explicit = of.explicit.iter().map(|path| host.cwd.join(path)).collect();
     let places = Places::of(&setup.loaded, &view);
     let mut shelf = Library::open(&host, places, settings);
-    let before = shelf.for_agent(&|path| config_is_on(&setup.loaded, path));
-    let quarantined = shelf.settle(&FirstLook).is_ok_and(|notices| {
-        notices
-            .iter()
-            .any(|notice| notice.state == TrustState::Quarantined)
-    });
-    // What is new is shown as new, once; what the scan holds back is held back at once.
-    let skills = if quarantined {
-        shelf.for_agent(&|path| config_is_on(&setup.loaded, path))
-    } else {
-        before
-    };
+    let skills = shelf.for_agent(&|path| config_is_on(&setup.loaded, path));
+    let _ = shelf.settle(&FirstLook);
     Ok(Desk {
         host,
         agent,

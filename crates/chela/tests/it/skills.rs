@@ -109,7 +109,7 @@ fn a_project_skill_is_used_only_after_it_was_looked_at() {
     let (code, shown) = in_repo(&["skills", "trust", "build"]);
     assert_eq!(code, 1, "{shown}");
     assert!(
-        shown.contains("run.sh:1: runs whatever an address answers")
+        shown.contains("run.sh:1: runs something it has just fetched")
             && shown.contains("nothing was changed"),
         "{shown}"
     );

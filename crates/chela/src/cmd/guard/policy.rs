@@ -129,7 +129,7 @@ fn then(policy: GuardPolicy, tool: &ToolEffect) -> &'static str {
         }
         (_, Effect::Read | Effect::ReadUntrusted) => "goes",
         (GuardPolicy::Standard, Effect::WriteReversible) => {
-            "goes, `chela undo` takes it back; asks for files that shape the agent"
+            "goes and can be taken back; what shapes the agent asks"
         }
         (_, Effect::WriteReversible | Effect::WriteOutward | Effect::Egress) => {
             "goes if everything it names stands in your words, else asks"

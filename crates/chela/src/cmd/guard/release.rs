@@ -1,42 +1,117 @@
-//! `chela guard release`: the owner lifts the taint of a session.
+//! `chela guard release` and `withheld`: what only the owner lets through.
 
 use std::sync::Arc;
 
 use chela_agent::agent::Agents;
-use chela_agent::conversation::ConversationAsk;
+use chela_agent::conversation::{Conversation, ConversationAsk};
 use chela_agent::slash::Talk;
-use chela_core::{Host, SessionKey};
+use chela_agent::withheld::{Withheld, WithheldError};
+use chela_core::{AgentId, Host, SessionKey};
+use chela_tools::approvals::shown;
 
 use crate::cli::AgentArg;
+use crate::cmd::time::utc;
 use crate::cmd::{Outcome, Setup};
 use crate::fail::{Exit, Fail};
-use crate::screen::Screen;
+use crate::screen::{Screen, shorten};
 
-pub fn run(host: &Host, screen: &mut Screen, session: Option<&str>, agent: &AgentArg) -> Outcome {
-    if host.var("CHELA_SHELL").is_some() {
-        return Err(
-            Fail::new("only the owner releases a session, not a command of an agent")
-                .hint("run it in a terminal of your own"),
-        );
-    }
+/// Lets a session act on what it read so far.
+pub fn session(
+    host: &Host,
+    screen: &mut Screen,
+    session: Option<&str>,
+    agent: &AgentArg,
+) -> Outcome {
+    only_the_owner(host)?;
     let setup = Setup::load(host);
     let agent = setup.agent(agent.agent.as_deref())?;
     let session = session
         .map(SessionKey::parse)
         .transpose()
         .map_err(Fail::usage)?;
-    let agents = Agents::open(host, Arc::new(setup.loaded));
-    let talk = agents
-        .conversation(ConversationAsk {
-            agent: session.is_none().then_some(agent),
-            session,
-            ..ConversationAsk::default()
-        })
-        .map_err(Fail::new)?;
+    let talk = open(setup, agent, session)?;
     let key = talk.key().to_string();
     match talk.release().map_err(Fail::new)? {
         Some(by) => screen.line(format!("{key}: released; it had read text from {by}."))?,
         None => screen.line(format!("{key} has read nothing from outside."))?,
     }
     Ok(Exit::Fine)
+}
+
+/// Lets a model read a text that was held back.
+pub fn text(host: &Host, screen: &mut Screen, id: &str) -> Outcome {
+    only_the_owner(host)?;
+    let mut held = Withheld::find(host, id)?;
+    let setup = Setup::load(host);
+    let agent = setup.agent(Some(&held.agent))?;
+    let key = SessionKey::parse(&held.session).map_err(Fail::new)?;
+    let talk = open(setup, agent, Some(key))?;
+    if !held.released {
+        talk.release_text(&held).map_err(Fail::new)?;
+        held.released = true;
+        held.save(host)?;
+    }
+    screen.line(format!(
+        "Released: {} reads it with your next message, as text from outside.",
+        shown(&held.session)
+    ))?;
+    Ok(Exit::Fine)
+}
+
+pub fn list(host: &Host, screen: &mut Screen, json: bool) -> Outcome {
+    let all = Withheld::list(host);
+    if json {
+        screen.json(&all)?;
+        return Ok(Exit::Fine);
+    }
+    if all.is_empty() {
+        screen.line("No text is held back.")?;
+        return Ok(Exit::Fine);
+    }
+    let paint = screen.paint;
+    let rows: Vec<Vec<String>> = all
+        .iter()
+        .map(|held| {
+            let state = match held.released {
+                true => "released".to_owned(),
+                false => paint.warn("held back"),
+            };
+            vec![
+                paint.accent(&held.id),
+                state,
+                shown(&held.tool),
+                shorten(&shown(&held.why), 60),
+                paint.dim(utc(held.at / 1000)),
+            ]
+        })
+        .collect();
+    screen.table("", &rows)?;
+    Ok(Exit::Fine)
+}
+
+fn open(setup: Setup, agent: AgentId, session: Option<SessionKey>) -> Result<Conversation, Fail> {
+    let host = setup.host.clone();
+    Agents::open(&host, Arc::new(setup.loaded))
+        .conversation(ConversationAsk {
+            agent: session.is_none().then_some(agent),
+            session,
+            ..ConversationAsk::default()
+        })
+        .map_err(Fail::new)
+}
+
+fn only_the_owner(host: &Host) -> Result<(), Fail> {
+    match host.var("CHELA_SHELL") {
+        Some(_) => Err(
+            Fail::new("only the owner releases anything, not a command of an agent")
+                .hint("run it in a terminal of your own"),
+        ),
+        None => Ok(()),
+    }
+}
+
+impl From<WithheldError> for Fail {
+    fn from(error: WithheldError) -> Self {
+        Fail::new(error)
+    }
 }

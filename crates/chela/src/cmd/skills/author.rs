@@ -54,7 +54,7 @@ pub fn add(host: &Host, screen: &mut Screen, source: &str, only: Option<&str>) -
             host.compact(&skill.folder)
         ))?;
         for finding in &skill.report.findings {
-            super::scan::finding(screen, "  ", finding)?;
+            screen.paragraph("  ", &finding.to_string())?;
         }
         for left in &skill.left_behind {
             screen.line(paint.dim(format!("  left behind: {left}")))?;

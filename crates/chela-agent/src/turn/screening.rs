@@ -1,0 +1,95 @@
+//! Looking through what a tool brought from outside, before a model reads it.
+//!
+//! It adds friction and nothing else: whether a call may happen is decided by where its words
+//! come from, found or not.
+
+use chela_core::Trust;
+use chela_guard::Labelled;
+use chela_guard::detect::{Consequence, Notice, screen};
+use chela_ledger::AuditKind;
+use chela_model::ToolCall;
+use chela_tools::{Output, Piece};
+use serde_json::json;
+
+use super::{Turn, TurnEvent};
+use crate::withheld::Withheld;
+
+impl Turn<'_> {
+    /// The output as the model may read it: noted, told to the owner or held back, as the
+    /// config says.
+    pub(super) fn screened(&self, call: &ToolCall, mut output: Output) -> Output {
+        for piece in &mut output.content {
+            let Piece::Text(text) = piece else { continue };
+            if text.trust() == Trust::External
+                && let Some(stub) = self.screened_text(call, text)
+            {
+                *text = stub;
+            }
+        }
+        output
+    }
+
+    /// What stands for a text that is held back; `None` when it may be read.
+    fn screened_text(&self, call: &ToolCall, text: &Labelled) -> Option<Labelled> {
+        let settings = &self.talk.agents.loaded.config.guard.detection;
+        match screen(text.body(), settings) {
+            Consequence::Nothing => None,
+            Consequence::Note(notice) => {
+                self.book_finding(call, &notice, "noted");
+                None
+            }
+            Consequence::Flag(notice) => {
+                self.book_finding(call, &notice, "flagged");
+                let told = notice.text(&call.name);
+                self.surface.event(TurnEvent::Notice(told));
+                None
+            }
+            Consequence::Withhold { notice, stub } => self.withheld(call, text, &notice, stub),
+        }
+    }
+
+    fn withheld(
+        &self,
+        call: &ToolCall,
+        text: &Labelled,
+        notice: &Notice,
+        stub: String,
+    ) -> Option<Labelled> {
+        let host = &self.talk.agents.host;
+        if Withheld::is_released(host, &notice.id) {
+            self.book_finding(call, notice, "released before");
+            return None;
+        }
+        self.book_finding(call, notice, "withheld");
+        let kept = Withheld {
+            id: notice.id.clone(),
+            agent: self.talk.view.id.to_string(),
+            session: self.talk.key.to_string(),
+            tool: call.name.clone(),
+            why: notice.text(&call.name),
+            text: text.text().to_owned(),
+            at: host.unix_millis(),
+            released: false,
+        };
+        let mut told = format!("{}\nHeld back as {}", kept.why, notice.id);
+        match kept.save(host) {
+            Ok(()) => told.push_str("; `chela guard release` with this id lets the model read it."),
+            // It stays unread either way.
+            Err(error) => told.push_str(&format!(", and lost: {error}.")),
+        }
+        self.surface.event(TurnEvent::Notice(told));
+        Some(Labelled::runtime(stub))
+    }
+
+    fn book_finding(&self, call: &ToolCall, notice: &Notice, outcome: &str) {
+        let body = json!({
+            "session": self.session.id.as_str(),
+            "turn": self.book.turn(),
+            "call": call.id,
+            "tool": call.name,
+            "outcome": outcome,
+            "finding": notice,
+        });
+        self.book.note(AuditKind::Finding, &body);
+    }
+}

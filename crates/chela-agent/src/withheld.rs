@@ -1,0 +1,88 @@
+//! Text from outside that was held back, until the owner releases it.
+//!
+//! One file per text, in the state folder, where no tool reads.
+
+use std::path::PathBuf;
+
+use chela_core::Host;
+use serde::{Deserialize, Serialize};
+
+/// A text that was held back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Withheld {
+    pub id: String,
+    pub agent: String,
+    pub session: String,
+    pub tool: String,
+    /// What was found, for people.
+    pub why: String,
+    /// The text as the model would have read it: wrapped.
+    pub text: String,
+    /// Milliseconds since 1970.
+    pub at: u64,
+    /// The owner let it through: then, and whenever the same text comes again.
+    #[serde(default)]
+    pub released: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum WithheldError {
+    #[error("no text is held back as `{0}`; `chela guard withheld` lists them")]
+    None(String),
+    #[error("{} cannot be {what}: {error}", path.display())]
+    File {
+        path: PathBuf,
+        what: &'static str,
+        error: std::io::Error,
+    },
+}
+
+impl Withheld {
+    fn folder(host: &Host) -> PathBuf {
+        host.state_dir().join("withheld")
+    }
+
+    fn path(host: &Host, id: &str) -> Option<PathBuf> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        let is_id = !id.is_empty() && id.chars().all(plain);
+        is_id.then(|| Self::folder(host).join(format!("{id}.json")))
+    }
+
+    pub fn find(host: &Host, id: &str) -> Result<Self, WithheldError> {
+        Self::path(host, id)
+            .and_then(|path| std::fs::read_to_string(path).ok())
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .ok_or_else(|| WithheldError::None(chela_guard::approval::shown(id)))
+    }
+
+    pub fn is_released(host: &Host, id: &str) -> bool {
+        Self::find(host, id).is_ok_and(|text| text.released)
+    }
+
+    /// All of them, the newest first.
+    pub fn list(host: &Host) -> Vec<Self> {
+        let files = std::fs::read_dir(Self::folder(host)).into_iter().flatten();
+        let mut all: Vec<Self> = files
+            .flatten()
+            .filter_map(|file| std::fs::read_to_string(file.path()).ok())
+            .filter_map(|text| serde_json::from_str(&text).ok())
+            .collect();
+        all.sort_by_key(|text| std::cmp::Reverse(text.at));
+        all
+    }
+
+    pub fn save(&self, host: &Host) -> Result<(), WithheldError> {
+        let Some(path) = Self::path(host, &self.id) else {
+            return Err(WithheldError::None(self.id.clone()));
+        };
+        let text = serde_json::to_string_pretty(self).unwrap_or_default();
+        let written =
+            std::fs::create_dir_all(Self::folder(host)).and_then(|()| std::fs::write(&path, text));
+        written.map_err(|error| WithheldError::File {
+            path,
+            what: "written",
+            error,
+        })
+    }
+}

@@ -670,5 +670,9 @@ fn a_text_that_was_held_back_is_read_once_the_owner_releases_it() {
     home.say(&talk, "Once more.", &owner).expect("a turn");
     let requests = home.endpoint.calls();
     let last = requests.last().expect("a request").json().to_string();
-    assert_eq!(last.matches("Withheld as").count(), 1, "the first time only");
+    assert_eq!(
+        last.matches("Withheld as").count(),
+        1,
+        "the first time only"
+    );
 }

@@ -49,7 +49,7 @@ pub enum AuditKind {
 }
 
 impl AuditKind {
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::PromptBuild,
         Self::RequestEnd,
         Self::ToolDecision,

@@ -95,6 +95,11 @@ fn approve(desk: &Desk<'_>, looked: &[(Watched, Vec<u8>)]) -> Result<(), Fail> {
         })
         .collect();
     desk.custody.record(&wrote).map_err(Fail::new)?;
+    // What the owner stands for is no longer what a page left behind.
+    let known = desk.setup.file_trust();
+    for path in &paths {
+        known.vouch(path)?;
+    }
     let paths: Vec<&Path> = paths.iter().map(|path| path.as_path()).collect();
     let hashes: Vec<_> = looked
         .iter()

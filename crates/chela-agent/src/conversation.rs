@@ -10,6 +10,7 @@ mod prefix;
 mod pruning;
 mod remembering;
 mod seen;
+mod skill_bound;
 mod take_back;
 mod talk;
 
@@ -157,6 +158,7 @@ struct State {
     meter: ContextMeter,
     /// Who answered last in place of the chosen model, and why.
     fallback: Option<(String, String)>,
+    bounds: skill_bound::SkillBounds,
 }
 
 impl std::fmt::Debug for Conversation {
@@ -203,6 +205,7 @@ impl Conversation {
                 prefix: None,
                 last: Usage::default(),
                 fallback: None,
+                bounds: skill_bound::SkillBounds::default(),
             }),
             agents,
             view,
@@ -237,6 +240,7 @@ impl Conversation {
         }
         let _lane = self.lane(surface).await;
         self.stopping.store(false, Ordering::SeqCst);
+        self.begin_bounds();
         self.know_models().await;
         self.make_room_before(surface).await;
         let outcome = tokio::select! {
@@ -363,7 +367,7 @@ impl Conversation {
     /// The message's own limits on tools: they are enforced when a tool runs, so that the list a
     /// model was told of does not move.
     pub(crate) fn policy_now(&self, model: Option<(&str, &str)>) -> Policy {
-        Policy::of(&PolicyAsk {
+        self.bounded(Policy::of(&PolicyAsk {
             loaded: &self.agents.loaded,
             view: &self.view,
             session: &self.key,
@@ -371,7 +375,7 @@ impl Conversation {
             model: model.map(|(_, model)| model),
             sender: self.ask.sender.as_ref(),
             sandboxed: Sandboxed::No,
-        })
+        }))
     }
 
     /// The session as it stands now: begins anew where the reset rules say so.

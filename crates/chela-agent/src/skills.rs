@@ -3,15 +3,21 @@
 use chela_config::{AgentView, Loaded};
 use chela_core::{Host, Origin, Trust};
 use chela_prompt::SkillsListing;
-use chela_skills::{AgentSkills, Library, Places, Skill, SkillsSettings, Source, config_is_on};
+use chela_skills::{
+    AgentSkills, FirstLook, Library, Places, Skill, SkillsSettings, Source, config_is_on,
+};
 
-/// Finds the skills of an agent. Reads only: what is new is locked by whoever runs a turn.
+/// Finds the skills of an agent. What is new or has changed is looked into before it can be
+/// listed: a dangerous skill is in no prompt, not even in the first one. A home that cannot be
+/// written to keeps no note of that, and is looked at again the next time.
 pub fn skills_of(host: &Host, loaded: &Loaded, view: &AgentView) -> AgentSkills {
     let mut host = host.clone();
     host.env = loaded.env().clone();
     let places = Places::of(loaded, view);
     let settings = SkillsSettings::of(loaded, view);
-    Library::open(&host, places, settings).for_agent(&|path| config_is_on(loaded, path))
+    let mut library = Library::open(&host, places, settings);
+    let _ = library.settle(&FirstLook);
+    library.for_agent(&|path| config_is_on(loaded, path))
 }
 
 /// The listing as the prompt takes it: each entry with the file it stands for.

@@ -10,8 +10,8 @@ use std::time::SystemTime;
 
 use chela_core::{Clock, Host};
 use chela_skills::{
-    Library, ListingRequest, Places, QuerySet, RankingBench, Refreshed, Skill, SkillLimits,
-    SkillsSettings, Uses, list,
+    Library, ListingRequest, Package, Places, QuerySet, RankingBench, Refreshed, Skill,
+    SkillLimits, SkillsSettings, Uses, inspect, list,
 };
 use chela_testkit::bench::measure;
 
@@ -55,6 +55,19 @@ fn main() {
         };
         Library::open(&host, places, settings.clone())
     };
+    let signed = signed_set(dir.path());
+    measure("verify a signed set of 1,000 files", 0, || {
+        chela_skills::verify(&signed)
+    })
+    .print(None);
+    let package = dir.path().join("small/workspace/skills");
+    let package = fs::read_dir(package)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    measure("scan one package", 0, || inspect(&Package::read(&package))).print(None);
     measure("discover 300 cold", 0, || open("small")).print(None);
     measure("discover 5,000 cold", 0, || open("large")).print(None);
 
@@ -113,4 +126,32 @@ fn write_skill(root: &Path, at: usize) {
         fs::write(folder.join("scripts/run.py"), "print('ok')\n".repeat(40)).unwrap();
         fs::write(folder.join("reference.md"), "Some text.\n".repeat(100)).unwrap();
     }
+}
+
+/// A skill of 1,000 files of 4 KB, signed.
+#[expect(clippy::unwrap_used, reason = "a benchmark may stop")]
+fn signed_set(dir: &Path) -> std::path::PathBuf {
+    let folder = dir.join("signed");
+    fs::create_dir_all(folder.join("references")).unwrap();
+    fs::write(
+        folder.join("SKILL.md"),
+        "---\nname: signed\ndescription: many files\n---\n",
+    )
+    .unwrap();
+    for at in 1..1_000 {
+        fs::write(
+            folder.join(format!("references/{at}.md")),
+            format!("{at} ").repeat(1_000),
+        )
+        .unwrap();
+    }
+    let key = dir.join("key");
+    chela_skills::new_key(&key, "bench", &Host::fixed(dir)).unwrap();
+    let key = chela_skills::SecretKey::parse(&fs::read_to_string(key).unwrap()).unwrap();
+    assert_eq!(chela_skills::sign(&folder, &key).unwrap(), 1_000);
+    assert!(matches!(
+        chela_skills::verify(&folder),
+        chela_skills::Signature::Valid(_)
+    ));
+    folder
 }

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use chela_core::suggest;
 
 use crate::scan::{RootReport, Scan, Skipped};
-use crate::settings::OnChange;
 use crate::skill::Skill;
-use crate::trust::{TrustLock, Trusting, judge};
+use crate::trust::{Policy, TrustLock, Trusting, judge};
 
 /// All skills of one agent, each name once.
 #[derive(Debug, Clone)]
@@ -39,13 +38,13 @@ pub struct Shadowed {
 }
 
 impl Catalog {
-    pub(crate) fn new(scan: &Scan, lock: &TrustLock, on_change: OnChange) -> Self {
+    pub(crate) fn new(scan: &Scan, lock: &TrustLock, policy: &Policy<'_>) -> Self {
         let mut entries: Vec<Entry> = scan
             .skills
             .iter()
             .map(|skill| Entry {
                 skill: Arc::clone(skill),
-                trust: judge(skill, lock, on_change),
+                trust: judge(skill, lock, policy),
             })
             .collect();
         // Same names together, the one that counts first. A quarantined skill never stands before

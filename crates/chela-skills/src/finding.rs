@@ -15,6 +15,9 @@ pub struct Finding {
     pub line: Option<u32>,
     pub message: String,
     pub hint: Option<String>,
+    /// The line itself, cleaned and cut, for the owner to see.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<String>,
 }
 
 impl Finding {
@@ -39,6 +42,7 @@ impl Finding {
             line: None,
             message: message.into(),
             hint: None,
+            excerpt: None,
         }
     }
 
@@ -51,6 +55,13 @@ impl Finding {
     #[must_use]
     pub(crate) fn in_file(mut self, file: impl Into<String>) -> Self {
         self.file = file.into();
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn excerpt(mut self, line: &str) -> Self {
+        const MAX_CHARS: usize = 200;
+        self.excerpt = Some(crate::skill::one_line(line, MAX_CHARS));
         self
     }
 

@@ -19,6 +19,7 @@ mod finding;
 #[cfg(test)]
 mod fixture;
 mod front_matter;
+mod inspect;
 mod invoke;
 mod library;
 mod listing;
@@ -28,6 +29,7 @@ mod ranking_bench;
 mod scan;
 mod settings;
 mod shown;
+mod signature;
 mod skill;
 mod source;
 mod stamp;
@@ -50,6 +52,7 @@ pub use front_matter::{
     CommandDispatch, FrontMatter, FrontMatterError, Gating, Requires, SkillText,
     read as read_skill_text,
 };
+pub use inspect::{Package, inspect};
 pub use invoke::{Call, LoadError, LoadedSkill, Resource, mentions, parse_call};
 pub use library::{Library, Refreshed};
 pub use listing::{ListingReport, ListingRequest, SkillListing, entry_tokens, list};
@@ -61,10 +64,14 @@ pub use settings::{
     Credential, LoadSettings, OnChange, PluginSkills, PluginState, Ranking, SkillEntry,
     SkillLimits, SkillsSettings, Watch, config_is_on,
 };
+pub use signature::{
+    BrokenSignature, Difference, KeyError, Manifest, ManifestError, PublicKey, Publishers,
+    SecretKey, SignError, Signature, UnusablePublisher, new_key, sign, verify,
+};
 pub use skill::{FileKind, MAX_DESCRIPTION_CHARS, Skill, SkillFile};
 pub use source::{Places, Root, Source, Standing, roots};
 pub use trust::{
-    FileChange, FileChangeKind, FirstLook, LockEntry, LockError, ScanReport, ScanVerdict,
+    FileChange, FileChangeKind, FirstLook, LockEntry, LockError, Policy, ScanReport, ScanVerdict,
     SkillContents, SkillScanner, TrustLock, TrustNotice, TrustState, TrustedBy, Trusting, changes,
     judge,
 };

@@ -12,7 +12,7 @@ use crate::scan::{Scan, ScanRequest};
 use crate::settings::SkillsSettings;
 use crate::source::{self, Places, Root};
 use crate::stamp::Stamp;
-use crate::trust::{LockError, SkillScanner, TrustLock, TrustNotice};
+use crate::trust::{LockError, Policy, SkillScanner, TrustLock, TrustNotice};
 use crate::uses::Uses;
 
 /// Everything known about an agent's skills.
@@ -49,7 +49,7 @@ impl Library {
         let roots = source::roots(host, &places, &settings, &bundled_dir);
         let scan = Scan::run(&request(host, &roots, &settings), None);
         let lock = TrustLock::open(&places.state_dir);
-        let catalog = Catalog::new(&scan, &lock, settings.on_change);
+        let catalog = Catalog::new(&scan, &lock, &policy(&settings));
         Self {
             lock_stamp: stamp_of(&lock.path()),
             programs: Programs::new(host),
@@ -90,7 +90,7 @@ impl Library {
         if !found_other {
             return Refreshed::Unchanged;
         }
-        self.catalog = Catalog::new(&self.scan, &self.lock, self.settings.on_change);
+        self.catalog = Catalog::new(&self.scan, &self.lock, &policy(&self.settings));
         Refreshed::Changed
     }
 
@@ -125,21 +125,23 @@ impl Library {
         lock.save()?;
         self.lock_stamp = stamp_of(&lock.path());
         self.lock = lock;
-        self.catalog = Catalog::new(&self.scan, &self.lock, self.settings.on_change);
+        self.catalog = Catalog::new(&self.scan, &self.lock, &policy(&self.settings));
         Ok(outcome)
     }
 
-    /// Locks what is new, notes what changed and returns what the owner has not been told yet.
-    /// Writes only when there is something to write.
+    /// Looks into what is new, locks it, notes what changed and returns what the owner has not
+    /// been told yet. Writes only when there is something to write; where that fails, what was
+    /// found still counts for this library.
     pub fn settle(&mut self, scanner: &dyn SkillScanner) -> Result<Vec<TrustNotice>, LockError> {
         let mut lock = self.lock.clone();
         let skills = self.scan.skills.iter().map(AsRef::as_ref);
-        let notices = lock.settle(skills, self.settings.on_change, scanner, &self.host);
+        let notices = lock.settle(skills, &policy(&self.settings), scanner, &self.host);
         if !notices.is_empty() || lock.differs_from(&self.lock) {
-            lock.save()?;
+            let saved = lock.save();
             self.lock_stamp = stamp_of(&lock.path());
             self.lock = lock;
-            self.catalog = Catalog::new(&self.scan, &self.lock, self.settings.on_change);
+            self.catalog = Catalog::new(&self.scan, &self.lock, &policy(&self.settings));
+            saved?;
         }
         Ok(notices)
     }
@@ -161,6 +163,13 @@ impl Library {
             config,
         };
         AgentSkills::new(&self.catalog, &gates, &mut self.programs, &self.uses)
+    }
+}
+
+fn policy(settings: &SkillsSettings) -> Policy<'_> {
+    Policy {
+        on_change: settings.on_change,
+        publishers: &settings.publishers,
     }
 }
 

@@ -194,5 +194,6 @@ fn made_up(row: &[&str]) -> Skill {
         body_chars: 0,
         modified: 0,
         findings: Vec::new(),
+        signature: crate::signature::Signature::Unsigned,
     }
 }

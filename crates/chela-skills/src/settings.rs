@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use crate::signature::Publishers;
+
 pub use from_config::config_is_on;
 
 /// Everything `skills.*` says, seen by one agent.
@@ -24,6 +26,8 @@ pub struct SkillsSettings {
     pub limits: SkillLimits,
     pub ranking: Ranking,
     pub on_change: OnChange,
+    /// `skills.trust.publishers`: whose signatures count.
+    pub publishers: Publishers,
     /// `agents.list[].skills`, else `agents.defaults.skills`: `None` means all, an empty list
     /// none.
     pub allowed: Option<Vec<String>>,

@@ -9,6 +9,7 @@ use crate::finding::Finding;
 use crate::front_matter::FrontMatter;
 use crate::settings::PluginState;
 use crate::shown::Shown;
+use crate::signature::Signature;
 use crate::source::Source;
 
 /// A skill that was found and could be read.
@@ -37,6 +38,8 @@ pub struct Skill {
     /// Seconds since 1970 of the last change to SKILL.md.
     pub modified: u64,
     pub findings: Vec<Finding>,
+    /// What the publisher's signature over all files says.
+    pub signature: Signature,
     pub(crate) shown: Shown,
 }
 

@@ -47,6 +47,8 @@ pub(crate) struct Listing {
     pub path: PathBuf,
     pub stamp: Stamp,
     pub entries: Vec<Entry>,
+    /// Entries whose names are no text: they cannot be shown, listed or locked.
+    pub unnamed: usize,
 }
 
 #[derive(Debug)]
@@ -93,10 +95,11 @@ impl Listing {
         let mut dir = Dir::new(rustix::fs::open(&path, flags, Mode::empty())?)?;
         let stamp = Stamp::of_stat(&dir.stat()?);
         let mut entries = Vec::new();
+        let mut unnamed = 0;
         while let Some(entry) = dir.read() {
             let entry = entry?;
-            // A name that is no text cannot be shown, listed or locked.
             let Ok(name) = entry.file_name().to_str() else {
+                unnamed += 1;
                 continue;
             };
             if matches!(name, "." | "..") {
@@ -116,6 +119,7 @@ impl Listing {
             path,
             stamp,
             entries,
+            unnamed,
         })
     }
 

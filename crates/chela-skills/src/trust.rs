@@ -17,6 +17,7 @@ pub use scanner::{FirstLook, ScanReport, ScanVerdict, SkillContents, SkillScanne
 
 use crate::bundled;
 use crate::settings::OnChange;
+use crate::signature::{Publishers, Signature};
 use crate::skill::Skill;
 use crate::source::{Source, Standing};
 
@@ -65,9 +66,19 @@ impl Trusting {
     }
 }
 
-/// Where a skill stands, by the lock and the policy for changes.
-pub fn judge(skill: &Skill, lock: &TrustLock, on_change: OnChange) -> Trusting {
+/// What the operator wants of trust.
+#[derive(Debug, Clone, Copy)]
+pub struct Policy<'a> {
+    pub on_change: OnChange,
+    pub publishers: &'a Publishers,
+}
+
+/// Where a skill stands, by its signature, the lock and the policy for changes.
+pub fn judge(skill: &Skill, lock: &TrustLock, policy: &Policy<'_>) -> Trusting {
     use TrustState::{Changed, New, Quarantined, Trusted};
+    if let Some(trusting) = by_signature(skill, lock, policy.publishers) {
+        return trusting;
+    }
     let standing = match skill.source.standing() {
         Standing::Foreign if lock.trusts_folder_of(skill) => Standing::Own,
         standing => standing,
@@ -97,7 +108,7 @@ pub fn judge(skill: &Skill, lock: &TrustLock, on_change: OnChange) -> Trusting {
         return Trusting::new(Trusted, reason);
     }
     let changed = changed_files(entry, skill);
-    match (standing, on_change) {
+    match (standing, policy.on_change) {
         (Standing::Own, OnChange::Allow | OnChange::Warn) => {
             Trusting::new(Changed, format!("changed since it was trusted: {changed}"))
         }
@@ -111,6 +122,26 @@ pub fn judge(skill: &Skill, lock: &TrustLock, on_change: OnChange) -> Trusting {
             Quarantined,
             format!("changed since you trusted it: {changed}"),
         ),
+    }
+}
+
+/// What a signature decides: one that holds and is wanted is enough, one that does not hold needs
+/// the owner's own look. The owner's word about this very version counts more than either.
+fn by_signature(skill: &Skill, lock: &TrustLock, publishers: &Publishers) -> Option<Trusting> {
+    if lock.is_withdrawn(skill) || lock.is_owners_word(skill) {
+        return None;
+    }
+    match &skill.signature {
+        Signature::Unsigned => None,
+        Signature::Valid(key) => {
+            let publisher = publishers.find(key)?;
+            let reason = format!("every file is as {} signed it", publisher.label());
+            Some(Trusting::new(TrustState::Trusted, reason))
+        }
+        Signature::Broken(why) => {
+            let reason = format!("its signature does not hold: {why}");
+            Some(Trusting::new(TrustState::Quarantined, reason))
+        }
     }
 }
 

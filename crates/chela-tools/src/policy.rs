@@ -107,6 +107,17 @@ impl Policy {
         }
     }
 
+    /// The same, and of that only these tools: what narrows from outside the config. Nothing is
+    /// ever added by it. `from` says in a refusal what narrowed.
+    #[must_use]
+    pub fn only(mut self, from: impl Into<String>, names: Names) -> Self {
+        self.steps.push(Step {
+            from: from.into(),
+            rule: Rule::Only(names),
+        });
+        self
+    }
+
     pub fn allows(&self, tool: &str) -> bool {
         self.explain(tool).is_in()
     }

@@ -9,6 +9,7 @@ use chela_skills::{LoadedSkill, Uses};
 use chela_workspace::FileReport;
 
 use super::ending::words_of;
+use super::skill_bound::SkillBound;
 use super::{Conversation, seen};
 use crate::halt::Halt;
 use crate::report::{ContextReport, Reconciled};
@@ -207,6 +208,8 @@ impl Talk for Conversation {
         let loaded = skills.load(name, &mut uses).map_err(in_words)?;
         // A use that is not counted only ranks the skill lower.
         let _ = uses.save();
+        let allowed = loaded.allowed_tools.as_deref();
+        self.skill_called(allowed.map(|tools| SkillBound::new(&loaded.name, tools)));
         Ok(skill_message(&loaded, args))
     }
 

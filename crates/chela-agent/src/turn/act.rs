@@ -116,6 +116,9 @@ impl Turn<'_> {
         };
         let output = self.screened(call, output);
         self.book_result(call, &output);
+        if output.success == Success::Done {
+            self.talk.note_reading(call);
+        }
         let notice = self.notice_about(&output);
         self.talk
             .sessions

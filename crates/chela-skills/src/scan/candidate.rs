@@ -14,6 +14,7 @@ use crate::front_matter;
 use crate::name;
 use crate::settings::SkillLimits;
 use crate::shown::{Shown, ShownParts};
+use crate::signature;
 use crate::skill::{MAX_DESCRIPTION_CHARS, Skill, one_line};
 use crate::source::Root;
 use crate::stamp::Stamps;
@@ -136,7 +137,9 @@ impl Candidate<'_> {
             file: &file,
             version,
         };
+        let signature = signature::read(&self.folder, &name, &tree.files);
         Ok(Skill {
+            signature,
             shown: Shown::new(&parts, host),
             name,
             description,

@@ -9,6 +9,7 @@ use chela_core::HostEnv;
 use super::{
     Credential, LoadSettings, OnChange, Ranking, SkillEntry, SkillLimits, SkillsSettings, Watch,
 };
+use crate::signature::Publishers;
 use crate::source::Places;
 
 impl SkillsSettings {
@@ -52,6 +53,7 @@ impl SkillsSettings {
                 model::OnChange::Warn => OnChange::Warn,
                 model::OnChange::Quarantine => OnChange::Quarantine,
             },
+            publishers: Publishers::parse(&skills.trust.publishers),
             allowed: agent.skills.value.clone(),
             plugins: Vec::new(),
             explicit: Vec::new(),
@@ -134,7 +136,7 @@ mod tests {
         let loaded = chela_config::load_text(
             &host,
             "{ skills: { ranking: 'relevance', allowBundled: ['a'], load: { extraDirs: ['~/x'], watchDebounceMs: 100 }, \
-             limits: { maxSkillsPromptChars: 30000 }, trust: { onChange: 'quarantine' }, \
+             limits: { maxSkillsPromptChars: 30000 }, trust: { onChange: 'quarantine', publishers: ['no key'] }, \
              entries: { gh: { enabled: false, apiKey: { source: 'env', id: 'TOKEN' }, env: { A: 'b' } } } }, \
              browser: { headless: false }, agents: { list: [{ id: 'main', skills: ['gh'], skillsLimits: { maxSkillsInPrompt: 7 } }] } }",
         );
@@ -149,6 +151,7 @@ mod tests {
             Some(Credential::Text("t".to_owned()))
         );
         assert_eq!(settings.on_change, crate::OnChange::Quarantine);
+        assert_eq!(settings.publishers.unusable[0].at, 0);
         assert!(
             config_is_on(&loaded, "browser.enabled") && !config_is_on(&loaded, "browser.headless")
         );

@@ -9,7 +9,7 @@ use chela_core::{ContentHash, Host};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{ScanVerdict, SkillContents, SkillScanner, TrustState, judge};
+use super::{Policy, ScanReport, ScanVerdict, SkillContents, SkillScanner, TrustState, judge};
 use crate::disk;
 use crate::settings::OnChange;
 use crate::skill::Skill;
@@ -126,6 +126,22 @@ impl TrustLock {
         self.put(skill, host, TrustedBy::Owner, why, origin);
     }
 
+    /// Whether the owner looked at this skill and no longer wants it.
+    pub(super) fn is_withdrawn(&self, skill: &Skill) -> bool {
+        let entry = self.entry(skill);
+        entry.is_some_and(|entry| {
+            entry.quarantined.is_some() && entry.by == TrustedBy::Owner && !entry.files.is_empty()
+        })
+    }
+
+    /// Whether the owner trusted this very version after looking at it.
+    pub(super) fn is_owners_word(&self, skill: &Skill) -> bool {
+        let entry = self.entry(skill);
+        entry.is_some_and(|entry| {
+            entry.quarantined.is_none() && entry.by == TrustedBy::Owner && entry.tree == skill.tree
+        })
+    }
+
     /// Remembers where a skill was fetched from; it stays quarantined.
     pub(crate) fn fetched(&mut self, folder: &Path, fetched: LockEntry) {
         self.skills.insert(key(folder), fetched);
@@ -153,24 +169,26 @@ impl TrustLock {
     pub fn settle<'a>(
         &mut self,
         skills: impl IntoIterator<Item = &'a Skill>,
-        on_change: OnChange,
+        policy: &Policy<'_>,
         scanner: &dyn SkillScanner,
         host: &Host,
     ) -> Vec<TrustNotice> {
         let mut notices = Vec::new();
         for skill in skills {
-            let trusting = judge(skill, self, on_change);
+            let trusting = judge(skill, self, policy);
             match trusting.state {
                 TrustState::New => {
                     let report = scanner.scan(&SkillContents::of(skill));
                     let blocked =
-                        (report.verdict == ScanVerdict::Blocked).then(|| report.summary());
+                        (report.verdict == ScanVerdict::Dangerous).then(|| report.summary());
                     let state = if blocked.is_some() {
                         TrustState::Quarantined
                     } else {
                         TrustState::New
                     };
-                    let message = blocked.clone().unwrap_or(trusting.reason);
+                    let message = blocked
+                        .clone()
+                        .unwrap_or_else(|| worth_a_look(trusting.reason, &report));
                     notices.push(TrustNotice {
                         skill: skill.name.clone(),
                         state,
@@ -186,17 +204,20 @@ impl TrustLock {
                         continue;
                     }
                     entry.told = Some(skill.tree);
-                    let report = scanner.scan(&SkillContents::of(skill));
-                    if report.verdict == ScanVerdict::Blocked {
+                    let report = scanner.scan(&SkillContents::in_use(skill));
+                    if report.verdict == ScanVerdict::Dangerous {
                         entry.quarantined = Some(report.summary());
                     }
-                    let quiet = on_change == OnChange::Allow && entry.quarantined.is_none();
+                    let quiet = policy.on_change == OnChange::Allow && entry.quarantined.is_none();
                     let state = match entry.quarantined {
                         Some(_) => TrustState::Quarantined,
                         None => TrustState::Changed,
                     };
                     if !quiet {
-                        let message = entry.quarantined.clone().unwrap_or(trusting.reason);
+                        let message = entry
+                            .quarantined
+                            .clone()
+                            .unwrap_or_else(|| worth_a_look(trusting.reason, &report));
                         notices.push(TrustNotice {
                             skill: skill.name.clone(),
                             state,
@@ -326,6 +347,14 @@ impl TrustLock {
                 let _ = fs::write(copy, content.bytes);
             }
         }
+    }
+}
+
+/// The reason for a state, and what a scan would have its owner know.
+fn worth_a_look(reason: String, report: &ScanReport) -> String {
+    match report.verdict {
+        ScanVerdict::Suspicious => format!("{reason}; worth a look: {}", report.summary()),
+        _ => reason,
     }
 }
 

@@ -1,15 +1,15 @@
 //! The seam for looking into a skill before it is trusted.
 //!
-//! [`FirstLook`] finds what stands out at once and never blocks; a scanner that judges content,
-//! checks signatures or asks a policy implements [`SkillScanner`] and is passed in its place.
+//! [`FirstLook`] runs the rules of [`inspect`](crate::inspect()); a scanner that asks somebody
+//! else implements [`SkillScanner`] and is passed in its place.
 
 use std::io;
 
-use chela_core::sanitize;
 use serde::Serialize;
 
 use crate::finding::Finding;
-use crate::skill::{FileKind, Skill};
+use crate::inspect::{Package, Sight, inspect};
+use crate::skill::Skill;
 use crate::tree;
 
 /// Looks into skills.
@@ -22,11 +22,24 @@ pub trait SkillScanner: Send + Sync {
 #[derive(Debug, Clone, Copy)]
 pub struct SkillContents<'a> {
     pub skill: &'a Skill,
+    sight: Sight,
 }
 
 impl<'a> SkillContents<'a> {
+    /// A skill nobody has looked into yet: all that lies in its folder came with it.
     pub fn of(skill: &'a Skill) -> Self {
-        Self { skill }
+        Self {
+            skill,
+            sight: Sight::First,
+        }
+    }
+
+    /// A skill that has been in use: tools may have left something behind in its folder.
+    pub fn in_use(skill: &'a Skill) -> Self {
+        Self {
+            skill,
+            sight: Sight::Again,
+        }
     }
 
     /// The bytes of one of the skill's files, if they are still those that were hashed.
@@ -51,6 +64,7 @@ impl<'a> SkillContents<'a> {
 pub struct ScanReport {
     pub scanner: String,
     pub verdict: ScanVerdict,
+    /// Worst first.
     pub findings: Vec<Finding>,
 }
 
@@ -60,144 +74,43 @@ pub enum ScanVerdict {
     Clean,
     /// Worth a look before it is trusted.
     Suspicious,
-    /// Not to be used on first sight, not even in the owner's own folders.
-    Blocked,
+    /// Not to be used before the owner has looked, not even in the owner's own folders.
+    Dangerous,
 }
 
-impl ScanReport {
-    /// One line for a report.
-    pub fn summary(&self) -> String {
-        match self.findings.first() {
-            None => format!("{} blocked it", self.scanner),
-            Some(first) => format!("{}: {first}", self.scanner),
+impl ScanVerdict {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Clean => "clean",
+            Self::Suspicious => "suspicious",
+            Self::Dangerous => "dangerous",
         }
     }
 }
 
-/// What stands out without judging: hidden characters, commands piped into a shell, programs,
-/// files nobody can read.
+impl ScanReport {
+    /// One line for a report: the worst of it.
+    pub fn summary(&self) -> String {
+        let more = self
+            .findings
+            .iter()
+            .skip(1)
+            .filter(|finding| finding.severity > chela_config::Severity::Note)
+            .count();
+        match (self.findings.first(), more) {
+            (None, _) => format!("{} blocked it", self.scanner),
+            (Some(first), 0) => format!("{}: {first}", self.scanner),
+            (Some(first), more) => format!("{}: {first} (and {more} more)", self.scanner),
+        }
+    }
+}
+
+/// The rules that come with this build, over all files of a skill.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FirstLook;
 
 impl SkillScanner for FirstLook {
     fn scan(&self, contents: &SkillContents<'_>) -> ScanReport {
-        let mut findings = Vec::new();
-        for file in &contents.skill.files {
-            match file.kind {
-                FileKind::Link => continue,
-                FileKind::Executable => {
-                    let finding = Finding::note("executable", "is a program that can be run");
-                    findings.push(finding.in_file(&file.path));
-                }
-                FileKind::Plain => {}
-            }
-            match contents.read(&file.path) {
-                Ok(bytes) => look(&file.path, &bytes, &mut findings),
-                Err(error) => {
-                    let finding =
-                        Finding::warning("unread", format!("could not be looked into: {error}"));
-                    findings.push(finding.in_file(&file.path));
-                }
-            }
-        }
-        findings.extend(
-            contents
-                .skill
-                .findings
-                .iter()
-                .filter(|finding| is_risky(finding.code))
-                .cloned(),
-        );
-        let suspicious = findings
-            .iter()
-            .any(|finding| finding.severity > chela_config::Severity::Note);
-        let verdict = if suspicious {
-            ScanVerdict::Suspicious
-        } else {
-            ScanVerdict::Clean
-        };
-        ScanReport {
-            scanner: "first look".to_owned(),
-            verdict,
-            findings,
-        }
+        inspect(&Package::of(contents.skill, contents.sight))
     }
-}
-
-fn is_risky(code: &str) -> bool {
-    matches!(code, "outside-reference" | "link-outside" | "special-file")
-}
-
-fn look(path: &str, bytes: &[u8], findings: &mut Vec<Finding>) {
-    let Ok(text) = std::str::from_utf8(bytes) else {
-        findings.push(
-            Finding::warning("binary", "is not text, so nobody can see what it does").in_file(path),
-        );
-        return;
-    };
-    let (_, removed) = sanitize::content(text);
-    if removed.total() > 0 {
-        let finding = Finding::warning(
-            "hidden-characters",
-            format!(
-                "holds {} invisible characters that a model would read",
-                removed.total()
-            ),
-        );
-        findings.push(
-            finding
-                .in_file(path)
-                .at(removed.first_lines.first().copied()),
-        );
-    }
-    for (at, line) in text.lines().enumerate() {
-        if let Some((code, message)) = alarming(line) {
-            let line = u32::try_from(at + 1).unwrap_or(u32::MAX);
-            findings.push(Finding::warning(code, message).in_file(path).at(line));
-        }
-    }
-}
-
-/// Lines that no harmless skill needs.
-fn alarming(line: &str) -> Option<(&'static str, &'static str)> {
-    let lower = line.to_ascii_lowercase();
-    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    let fetches = has(&["curl ", "wget ", "invoke-webrequest", "iwr "]);
-    let decodes = has(&[
-        "base64 -d",
-        "base64 --decode",
-        "base64 -D",
-        "frombase64string",
-    ]);
-    let squeezed: String = lower.chars().filter(|c| !c.is_whitespace()).collect();
-    let into_shell = ["|sh", "|bash", "|zsh", "|sudo", "|python", "|node", "|iex"]
-        .iter()
-        .any(|pipe| squeezed.contains(pipe));
-    if into_shell && (fetches || decodes) {
-        return Some((
-            "pipe-to-shell",
-            "runs something it has just fetched or decoded",
-        ));
-    }
-    let secrets = [
-        ".ssh/id_",
-        ".aws/credentials",
-        "/.env",
-        "keychain",
-        "login.keychain",
-        "wallet.dat",
-    ];
-    if has(&secrets) && (fetches || has(&["http://", "https://", "nc "])) {
-        return Some((
-            "secrets-out",
-            "names a file of secrets and a place to send it to",
-        ));
-    }
-    if has(&["password-protected", "password protected"]) && has(&["zip", "archive", "rar"]) {
-        return Some((
-            "locked-archive",
-            "asks to open a locked archive, which no scanner can look into",
-        ));
-    }
-    None
 }

@@ -52,6 +52,65 @@ Examples:
         #[arg(long)]
         json: bool,
     },
+    /// Look into skills for harm: every file, line by line; exit 1 when something stands out
+    #[command(after_help = "\
+Examples:
+  chela skills scan                  all skills that are found
+  chela skills scan deploy           one of them
+  chela skills scan ~/Downloads/x    a folder anywhere, skill or not
+
+`dangerous` keeps a skill out of every prompt until you trust it; `suspicious` is worth a look.")]
+    Scan {
+        /// Names of skills or folders (default: all but the bundled ones)
+        what: Vec<String>,
+        #[command(flatten)]
+        of: WhoseSkills,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
+    /// Sign a skill: a list of all its files, and a signature of that list beside it
+    #[command(after_help = "\
+Examples:
+  chela skills keygen ~/.ssh/skills
+  chela skills sign ./deploy --key ~/.ssh/skills
+
+Any ssh key of the kind ssh-ed25519 will do. With one that is locked, let ssh sign the list:
+  ssh-keygen -Y sign -n chela-skill -f KEY ./deploy/SKILL.manifest")]
+    Sign {
+        /// The folder of the skill
+        #[arg(value_hint = ValueHint::DirPath)]
+        folder: PathBuf,
+        /// Your private key
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        key: PathBuf,
+    },
+    /// Check the signature of a skill against every file in its folder; exit 1 unless it holds
+    #[command(after_help = "\
+Examples:
+  chela skills verify deploy
+  chela skills verify ./deploy --json
+
+Publishers you trust go into the config, as a list of lines from their .pub files:
+  chela config set skills.trust.publishers '[\"ssh-ed25519 AAAA… name\"]'")]
+    Verify {
+        /// The name of a skill, or a folder
+        what: String,
+        #[command(flatten)]
+        of: WhoseSkills,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make a key for signing skills
+    Keygen {
+        /// Where to write it; the public half goes beside it, with .pub at the end
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+        /// The name that stands in the public half
+        #[arg(long, value_name = "NAME")]
+        name: Option<String>,
+    },
     /// Explain a skill: where found, shadowed by whom, which gate, which rank, what it costs
     #[command(after_help = "\
 Examples:

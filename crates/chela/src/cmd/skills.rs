@@ -5,13 +5,16 @@ mod bench;
 mod diff;
 mod info;
 mod list;
+mod scan;
+mod sign;
 mod trust;
 mod watch;
 mod why;
 
 use chela_core::{AgentId, Host, suggest};
 use chela_skills::{
-    AgentSkill, AgentSkills, FirstLook, Library, Places, Presence, SkillsSettings, config_is_on,
+    AgentSkill, AgentSkills, FirstLook, Library, Places, Presence, SkillsSettings, TrustState,
+    config_is_on,
 };
 
 use super::{Outcome, Setup};
@@ -29,6 +32,16 @@ pub fn run(host: &Host, screen: &mut Screen, command: SkillsCommand) -> Outcome 
         }
         SkillsCommand::Check { what, of, json } => {
             author::check(&open(&setup, &of)?, screen, &what, json)
+        }
+        SkillsCommand::Scan { what, of, json } => {
+            scan::run(&open(&setup, &of)?, screen, &what, json)
+        }
+        SkillsCommand::Sign { folder, key } => sign::sign(&setup.host, screen, &folder, &key),
+        SkillsCommand::Verify { what, of, json } => {
+            sign::verify(&open(&setup, &of)?, screen, &what, json)
+        }
+        SkillsCommand::Keygen { file, name } => {
+            sign::keygen(&setup.host, screen, &file, name.as_deref())
         }
         SkillsCommand::Why {
             name,
@@ -75,7 +88,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: SkillsCommand) -> Outcome 
             shared,
         ),
         SkillsCommand::Add { source, only } => {
-            author::add(&setup.host, screen, &source, only.as_deref())
+            author::add(&setup, screen, &source, only.as_deref())
         }
         SkillsCommand::Remove { name, of } => {
             author::remove(&mut open(&setup, &of)?, screen, &name)
@@ -110,8 +123,18 @@ fn open(setup: &Setup, of: &WhoseSkills) -> Result<Desk, Fail> {
     settings.explicit = of.explicit.iter().map(|path| host.cwd.join(path)).collect();
     let places = Places::of(&setup.loaded, &view);
     let mut shelf = Library::open(&host, places, settings);
-    let skills = shelf.for_agent(&|path| config_is_on(&setup.loaded, path));
-    let _ = shelf.settle(&FirstLook);
+    let before = shelf.for_agent(&|path| config_is_on(&setup.loaded, path));
+    let quarantined = shelf.settle(&FirstLook).is_ok_and(|notices| {
+        notices
+            .iter()
+            .any(|notice| notice.state == TrustState::Quarantined)
+    });
+    // What is new is shown as new, once; what the scan holds back is held back at once.
+    let skills = if quarantined {
+        shelf.for_agent(&|path| config_is_on(&setup.loaded, path))
+    } else {
+        before
+    };
     Ok(Desk {
         host,
         agent,

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use chela_config::Severity;
-use chela_core::Host;
 use chela_skills::{
-    AddRequest, AddSource, FirstLook, NewSkill, Skill, Source, check_folder, create,
+    AddRequest, AddSource, FirstLook, NewSkill, Publishers, Signature, Skill, Source, check_folder,
+    create,
 };
 use serde_json::json;
 
 use super::Desk;
-use crate::cmd::Outcome;
+use crate::cmd::{Outcome, Setup};
 use crate::fail::{Exit, Fail};
 use crate::screen::{Screen, counted};
 
@@ -33,7 +33,9 @@ pub fn new(
     Ok(Exit::Fine)
 }
 
-pub fn add(host: &Host, screen: &mut Screen, source: &str, only: Option<&str>) -> Outcome {
+pub fn add(setup: &Setup, screen: &mut Screen, source: &str, only: Option<&str>) -> Outcome {
+    let host = &setup.host;
+    let publishers = Publishers::parse(&setup.loaded.config.skills.trust.publishers);
     let source = AddSource::parse(source, host).map_err(Fail::new)?;
     let state_dir = host.state_dir();
     let request = AddRequest {
@@ -45,7 +47,20 @@ pub fn add(host: &Host, screen: &mut Screen, source: &str, only: Option<&str>) -
     };
     let added = chela_skills::add(&request).map_err(Fail::new)?;
     let paint = screen.paint;
+    let mut waiting = Vec::new();
     for skill in &added {
+        if let Signature::Valid(key) = chela_skills::verify(&skill.folder)
+            && let Some(publisher) = publishers.find(&key)
+        {
+            screen.line(format!(
+                "{} {}: every file is as {} signed it",
+                paint.good("trusted"),
+                paint.bold(&skill.name),
+                publisher.label()
+            ))?;
+            continue;
+        }
+        waiting.push(skill.name.as_str());
         screen.line(format!(
             "{} {} ({}) in {}",
             paint.warn("quarantined"),
@@ -54,14 +69,15 @@ pub fn add(host: &Host, screen: &mut Screen, source: &str, only: Option<&str>) -
             host.compact(&skill.folder)
         ))?;
         for finding in &skill.report.findings {
-            screen.paragraph("  ", &finding.to_string())?;
+            super::scan::finding(screen, "  ", finding)?;
         }
         for left in &skill.left_behind {
             screen.line(paint.dim(format!("  left behind: {left}")))?;
         }
     }
-    let name = match added.as_slice() {
-        [only] => only.name.as_str(),
+    let name = match waiting.as_slice() {
+        [] => return Ok(Exit::Fine),
+        [only] => *only,
         _ => "NAME",
     };
     screen.line(format!(

@@ -1,10 +1,12 @@
 //! `chela skills info`: one skill from head to foot.
 
 use chela_core::Host;
-use chela_skills::{FileKind, FirstLook, ScanReport, Skill, SkillContents, SkillScanner};
+use chela_skills::{
+    FileKind, Finding, FirstLook, ScanReport, ScanVerdict, Skill, SkillContents, SkillScanner,
+};
 use serde_json::json;
 
-use super::{Desk, list, mark};
+use super::{Desk, list, mark, scan};
 use crate::cmd::Outcome;
 use crate::fail::Exit;
 use crate::screen::{Screen, counted, grouped};
@@ -109,23 +111,36 @@ pub fn contents(screen: &mut Screen, skill: &Skill, host: &Host) -> std::io::Res
 /// What the scan and the reading found.
 pub fn findings(screen: &mut Screen, skill: &Skill, report: &ScanReport) -> std::io::Result<()> {
     let paint = screen.paint;
-    let mut all: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
-    all.extend(skill.findings.iter().map(ToString::to_string));
-    all.dedup();
+    let scanned = |finding: &Finding| {
+        let known = |other: &Finding| {
+            (&other.file, other.line, other.code) == (&finding.file, finding.line, finding.code)
+        };
+        report.findings.iter().any(known)
+    };
+    let read: Vec<&Finding> = skill
+        .findings
+        .iter()
+        .filter(|finding| !scanned(finding))
+        .collect();
     screen.blank()?;
-    if all.is_empty() {
+    if report.findings.is_empty() && read.is_empty() {
         return screen.line(format!(
-            "  {} found nothing that stands out",
+            "  the {} found nothing that stands out",
             report.scanner
         ));
     }
-    screen.line(format!("  {}", paint.bold("Worth knowing")))?;
-    let mut told: Vec<String> = Vec::new();
-    for finding in all {
-        if !told.contains(&finding) {
-            screen.paragraph("    ", &finding)?;
-            told.push(finding);
-        }
+    let verdict = match report.verdict {
+        ScanVerdict::Clean => paint.good(report.verdict.as_str()),
+        ScanVerdict::Suspicious => paint.warn(report.verdict.as_str()),
+        ScanVerdict::Dangerous => paint.bad(report.verdict.as_str()),
+    };
+    screen.line(format!(
+        "  {} (the {} says: {verdict})",
+        paint.bold("Worth knowing"),
+        report.scanner
+    ))?;
+    for finding in report.findings.iter().chain(read) {
+        scan::finding(screen, "    ", finding)?;
     }
     Ok(())
 }

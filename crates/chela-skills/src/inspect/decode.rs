@@ -1,0 +1,141 @@
+//! Text that is hidden in another: what a blob says once it is decoded.
+
+use super::page::Page;
+use super::words::Words;
+
+/// Shorter blobs hold no command.
+const MIN_BLOB: usize = 24;
+/// Blobs looked into per page.
+const MAX_BLOBS: usize = 64;
+
+/// A text that was found encoded in a line.
+#[derive(Debug)]
+pub(super) struct Inner {
+    pub path: String,
+    pub line: u32,
+    /// The line as it is written.
+    pub raw: String,
+    pub about: bool,
+    pub page: Page,
+}
+
+/// Everything on a page that decodes to readable text.
+pub(super) fn pages(page: &Page) -> Vec<Inner> {
+    let mut found = Vec::new();
+    for line in &page.lines {
+        for text in texts(&line.raw) {
+            if found.len() >= MAX_BLOBS {
+                return found;
+            }
+            found.push(Inner {
+                path: page.path.clone(),
+                line: line.number,
+                raw: line.raw.clone(),
+                about: line.about,
+                page: Page::read("decoded.sh", &text),
+            });
+        }
+    }
+    found
+}
+
+fn texts(line: &str) -> Vec<String> {
+    let mut found: Vec<String> = blobs(line).filter_map(decoded).collect();
+    found.extend(escaped(line));
+    // One layer in another.
+    let inner: Vec<String> = found
+        .iter()
+        .flat_map(|text| blobs(text).filter_map(decoded).collect::<Vec<_>>())
+        .collect();
+    found.extend(inner);
+    found
+}
+
+fn blobs(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | '-' | '_')))
+        .filter(|word| word.len() >= MIN_BLOB && word.len() < 200_000)
+}
+
+/// The text a word stands for, when it stands for one: base64 in either alphabet, or hex.
+fn decoded(word: &str) -> Option<String> {
+    let is_hex = word.len().is_multiple_of(2) && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let bytes = if is_hex { hex(word) } else { base64(word) }?;
+    readable(bytes)
+}
+
+/// Text, if most of it can be read; PowerShell encodes in two bytes per letter.
+fn readable(bytes: Vec<u8>) -> Option<String> {
+    let wide = bytes.len() >= 8 && bytes.iter().skip(1).step_by(2).all(|byte| *byte == 0);
+    let bytes: Vec<u8> = if wide {
+        bytes.into_iter().step_by(2).collect()
+    } else {
+        bytes
+    };
+    let text = String::from_utf8(bytes).ok()?;
+    let odd = text
+        .chars()
+        .filter(|c| c.is_control() && !c.is_whitespace())
+        .count();
+    (odd == 0 && text.chars().any(|c| c == ' ' || c == '/' || c == '(')).then_some(text)
+}
+
+fn hex(word: &str) -> Option<Vec<u8>> {
+    (0..word.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(word.get(at..at + 2)?, 16).ok())
+        .collect()
+}
+
+/// Lenient about padding and about both alphabets, like the tools that would decode it.
+pub(super) fn base64(word: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(word.len() * 3 / 4);
+    let (mut bits, mut count) = (0u32, 0u32);
+    for byte in word.trim_end_matches('=').bytes() {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        };
+        bits = (bits << 6) | u32::from(value);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push(u8::try_from((bits >> count) & 0xff).ok()?);
+        }
+    }
+    Some(bytes)
+}
+
+/// `\x63\x75\x72\x6c`, `\u0063…`, `chr(99)+chr(117)`, `fromCharCode(99, 117)`.
+fn escaped(line: &str) -> Option<String> {
+    let words = Words::of(&line.to_ascii_lowercase());
+    if !words.have(Words::GARBLED) {
+        return None;
+    }
+    let mut bytes: Vec<u8> = Vec::new();
+    let mut rest = line;
+    while let Some(at) = rest.find("\\x").or_else(|| rest.find("\\u00")) {
+        let skip = if rest[at..].starts_with("\\x") { 2 } else { 4 };
+        let digits = rest.get(at + skip..at + skip + 2);
+        bytes.extend(digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()));
+        rest = rest.get(at + skip..).unwrap_or_default();
+    }
+    if bytes.len() < 8 {
+        bytes = numbers(line);
+    }
+    if bytes.len() < 8 {
+        None
+    } else {
+        readable(bytes)
+    }
+}
+
+fn numbers(line: &str) -> Vec<u8> {
+    line.split(|c: char| !c.is_ascii_digit())
+        .filter_map(|number| number.parse::<u8>().ok())
+        .filter(|byte| (9..127).contains(byte))
+        .collect()
+}

@@ -1,0 +1,565 @@
+//! Addresses in a text, and what kind of place each of them is.
+
+use std::collections::{BTreeSet, HashMap};
+use std::net::Ipv4Addr;
+
+use super::page::{Page, Zone};
+use super::words::Words;
+
+/// What an address leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// This machine, a private network, or a stand-in such as `<host>`.
+    Near,
+    /// A bare public address: nobody signs for it.
+    RawIp,
+    /// A bare address that is set aside for examples.
+    ExampleIp,
+    /// Text or files anyone can put up and change without a name.
+    Paste,
+    /// An inbox that keeps whatever is sent to it.
+    Inbox,
+    /// A way to somebody's own machine, or a name that hides another.
+    Tunnel,
+    /// The installer of a widely known tool.
+    Installer,
+    /// A repository host: the account decides.
+    Forge,
+    /// Anything else.
+    Site,
+}
+
+const PASTES: [&str; 44] = [
+    "pastebin.com",
+    "paste.ee",
+    "glot.io",
+    "rentry.co",
+    "rentry.org",
+    "hastebin.com",
+    "ghostbin.com",
+    "dpaste.com",
+    "dpaste.org",
+    "termbin.com",
+    "0x0.st",
+    "transfer.sh",
+    "file.io",
+    "anonfiles.com",
+    "controlc.com",
+    "justpaste.it",
+    "telegra.ph",
+    "pastes.io",
+    "ix.io",
+    "sprunge.us",
+    "bashupload.com",
+    "catbox.moe",
+    "gofile.io",
+    "mega.nz",
+    "mediafire.com",
+    "cdn.discordapp.com",
+    "media.discordapp.net",
+    "privatebin.net",
+    "pastecode.io",
+    "paste.rs",
+    "codepad.org",
+    "jsonkeeper.com",
+    "npoint.io",
+    "textbin.net",
+    "snippet.host",
+    "tmpfiles.org",
+    "temp.sh",
+    "wetransfer.com",
+    "sendspace.com",
+    "zippyshare.com",
+    "pixeldrain.com",
+    "ufile.io",
+    "toptal.com/developers/hastebin",
+    "paste.c-net.org",
+];
+
+const INBOXES: [&str; 27] = [
+    "webhook.site",
+    "requestbin.com",
+    "requestbin.net",
+    "pipedream.net",
+    "hookbin.com",
+    "beeceptor.com",
+    "interact.sh",
+    "oast.fun",
+    "oast.pro",
+    "oast.live",
+    "oast.site",
+    "oast.me",
+    "oastify.com",
+    "burpcollaborator.net",
+    "requestcatcher.com",
+    "webhookinbox.com",
+    "postb.in",
+    "hookdeck.com",
+    "ptsv2.com",
+    "ptsv3.com",
+    "canarytokens.com",
+    "dnslog.cn",
+    "ceye.io",
+    "discord.com/api/webhooks",
+    "discordapp.com/api/webhooks",
+    "mockbin.org",
+    "typedwebhook.tools",
+];
+
+const TUNNELS: [&str; 26] = [
+    "ngrok.io",
+    "ngrok-free.app",
+    "ngrok.app",
+    "trycloudflare.com",
+    "loca.lt",
+    "localtunnel.me",
+    "serveo.net",
+    "localhost.run",
+    "pagekite.me",
+    "bore.pub",
+    "duckdns.org",
+    "no-ip.org",
+    "ddns.net",
+    "hopto.org",
+    "zapto.org",
+    "bit.ly",
+    "tinyurl.com",
+    "t.co",
+    "is.gd",
+    "cutt.ly",
+    "rb.gy",
+    "shorturl.at",
+    "goo.gl",
+    "ow.ly",
+    "rebrand.ly",
+    "tiny.cc",
+];
+
+const INSTALLERS: [&str; 66] = [
+    "bun.sh",
+    "bun.com",
+    "astral.sh",
+    "sh.rustup.rs",
+    "rustup.rs",
+    "get.docker.com",
+    "deno.land",
+    "install.python-poetry.org",
+    "get.pnpm.io",
+    "fnm.vercel.app",
+    "nodesource.com",
+    "fly.io",
+    "ollama.com",
+    "ollama.ai",
+    "foundry.paradigm.xyz",
+    "get.helm.sh",
+    "raw.githubusercontent.com/nvm-sh",
+    "raw.githubusercontent.com/homebrew",
+    "raw.githubusercontent.com/ohmyzsh",
+    "raw.githubusercontent.com/helm",
+    "raw.githubusercontent.com/junegunn",
+    "raw.githubusercontent.com/rbenv",
+    "raw.githubusercontent.com/pyenv",
+    "raw.githubusercontent.com/golangci",
+    "raw.githubusercontent.com/aquasecurity",
+    "raw.githubusercontent.com/anchore",
+    "raw.githubusercontent.com/k3d-io",
+    "sdk.cloud.google.com",
+    "cli.github.com",
+    "aka.ms",
+    "claude.ai",
+    "openclaw.ai",
+    "clawd.bot",
+    "molt.bot",
+    "railway.app",
+    "railway.com",
+    "vercel.com",
+    "tailscale.com",
+    "starship.rs",
+    "pyenv.run",
+    "get.volta.sh",
+    "mise.run",
+    "mise.jdx.dev",
+    "devbox.sh",
+    "get.jetify.com",
+    "nixos.org",
+    "install.determinate.systems",
+    "get.k3s.io",
+    "cursor.com",
+    "opencode.ai",
+    "get.sdkman.io",
+    "get.rvm.io",
+    "haskell.org",
+    "get-ghcup.haskell.org",
+    "julialang.org",
+    "install.julialang.org",
+    "solana.com",
+    "anza.xyz",
+    "supabase.com",
+    "get.pulumi.com",
+    "rclone.org",
+    "cloud.google.com",
+    "doppler.com",
+    "install.duckdb.org",
+    "dl.google.com",
+    "dot.net",
+];
+
+const FORGES: [&str; 12] = [
+    "github.com",
+    "raw.githubusercontent.com",
+    "gist.githubusercontent.com",
+    "gist.github.com",
+    "objects.githubusercontent.com",
+    "gitlab.com",
+    "bitbucket.org",
+    "codeberg.org",
+    "huggingface.co",
+    "sourceforge.net",
+    "codeload.github.com",
+    "git.sr.ht",
+];
+
+/// Sites whose second level belongs to whoever takes it.
+const SHARED: [&str; 16] = [
+    "github.io",
+    "vercel.app",
+    "netlify.app",
+    "pages.dev",
+    "workers.dev",
+    "onrender.com",
+    "herokuapp.com",
+    "repl.co",
+    "replit.app",
+    "glitch.me",
+    "web.app",
+    "firebaseapp.com",
+    "fly.dev",
+    "railway.app",
+    "amazonaws.com",
+    "run.app",
+];
+
+/// An address as it stands in a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Link {
+    /// Host and path, in lower case, without the scheme.
+    pub target: String,
+    pub place: Place,
+    /// Without encryption anyone on the way can put something else there.
+    pub plain: bool,
+}
+
+impl Link {
+    pub(super) fn host(&self) -> &str {
+        host_of(&self.target)
+    }
+
+    /// What must be known elsewhere in the package for this address to count as the author's: the
+    /// site, or the account on a repository host.
+    fn owner(&self) -> String {
+        match self.place {
+            Place::Forge => account(&self.target),
+            _ => site(self.host()),
+        }
+    }
+
+    /// Whether the name belongs to whoever takes it, for nothing and without saying who.
+    pub(super) fn is_borrowed(&self) -> bool {
+        self.place == Place::Site && SHARED.iter().any(|end| self.host().ends_with(end))
+    }
+
+    /// Whether the path ends like something that is unpacked or run.
+    pub(super) fn is_program(&self) -> bool {
+        let path = self.target.split(['?', '#']).next().unwrap_or_default();
+        [
+            ".zip",
+            ".rar",
+            ".7z",
+            ".dmg",
+            ".exe",
+            ".pkg",
+            ".msi",
+            ".scr",
+            ".bat",
+            ".cmd",
+            ".ps1",
+            ".vbs",
+            ".appimage",
+            ".jar",
+            ".hta",
+            ".iso",
+            ".deb",
+            ".rpm",
+            ".apk",
+        ]
+        .iter()
+        .any(|end| path.ends_with(end))
+    }
+}
+
+/// All addresses of a line in lower case.
+pub(super) fn links(line: &str) -> Vec<Link> {
+    let mut found = Vec::new();
+    for (at, mark) in line.match_indices("://") {
+        let scheme = line[..at]
+            .rsplit(|c: char| !c.is_ascii_alphanumeric())
+            .next()
+            .unwrap_or_default();
+        let scheme = scheme.trim_start_matches(|c: char| c.is_ascii_digit());
+        let web = ["https", "http", "ftp", "hxxp", "hxxps", "wss", "ws"]
+            .iter()
+            .find(|known| scheme.ends_with(**known));
+        let Some(web) = web else { continue };
+        let plain = !web.ends_with('s') || *web == "ws";
+        found.extend(link(
+            &line[at + mark.len()..],
+            plain && !scheme.ends_with('s'),
+        ));
+    }
+    found.extend(bare(line));
+    found.extend(named(line));
+    found
+}
+
+/// A notorious host by its name alone, as `hostname: 'webhook.site'` has it.
+fn named(line: &str) -> Vec<Link> {
+    if !Words::of(line).have(Words::BAD_HOST) {
+        return Vec::new();
+    }
+    let words = line.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-')));
+    words
+        .map(|word| word.trim_matches('.'))
+        .filter(|word| word.contains('.'))
+        .filter(|word| matches!(place_of(word), Place::Paste | Place::Inbox | Place::Tunnel))
+        .filter_map(|word| link(word, false))
+        .collect()
+}
+
+fn link(rest: &str, plain: bool) -> Option<Link> {
+    let end = rest
+        .find(|c: char| {
+            c.is_whitespace() || "\"'`<>()[]{}|\\^,;*".contains(c) || c == '。' || c == '，'
+        })
+        .unwrap_or(rest.len());
+    let target = rest[..end].trim_end_matches(['.', ':', '!', '…']);
+    let near = target.is_empty() || target.starts_with('$');
+    let target = target
+        .rsplit_once('@')
+        .filter(|(user, _)| !user.contains('/'))
+        .map_or(target, |(_, host)| host);
+    let place = if near { Place::Near } else { place_of(target) };
+    (!target.is_empty()).then(|| Link {
+        target: target.to_owned(),
+        place,
+        plain,
+    })
+}
+
+/// `curl 1.2.3.4/x` and `curl evil.example/x`: an address without a scheme behind a fetching word.
+fn bare(line: &str) -> Vec<Link> {
+    let mut found = Vec::new();
+    for tool in ["curl ", "wget "] {
+        for (at, _) in line.match_indices(tool) {
+            let words = line[at + tool.len()..].split_whitespace().take(8);
+            let word = words
+                .map(|word| word.trim_matches(['"', '\'', '`', ')', '(']))
+                .take_while(|word| !word.starts_with(['|', '>', '&', ';']))
+                .find(|word| {
+                    !word.starts_with('-') && host_of(word).contains('.') && !word.contains("://")
+                });
+            let Some(word) = word else { continue };
+            let host = host_of(word);
+            let named = host
+                .rsplit('.')
+                .next()
+                .is_some_and(|end| end.len() >= 2 && end.chars().all(|c| c.is_ascii_alphabetic()));
+            let file = [
+                ".sh", ".py", ".json", ".txt", ".html", ".gz", ".zip", ".md", ".js", ".png", ".jpg",
+            ]
+            .iter()
+            .any(|end| host.ends_with(end));
+            if (named && !file) || host.parse::<Ipv4Addr>().is_ok() {
+                found.extend(link(word, true));
+            }
+        }
+    }
+    found
+}
+
+fn host_of(target: &str) -> &str {
+    let host = target.split(['/', '?', '#']).next().unwrap_or_default();
+    host.split(':').next().unwrap_or_default()
+}
+
+pub(super) fn place_of(target: &str) -> Place {
+    let host = host_of(target);
+    if let Some(ip) = as_ip(host) {
+        return match ip {
+            ip if ip.is_documentation() => Place::ExampleIp,
+            ip if is_near(ip) => Place::Near,
+            _ => Place::RawIp,
+        };
+    }
+    let near = host == "localhost"
+        || !host.contains('.')
+        || [
+            ".local",
+            ".internal",
+            ".lan",
+            ".home",
+            ".localhost",
+            ".test",
+        ]
+        .iter()
+        .any(|end| host.ends_with(end));
+    if near || host.contains(['$', '%', '<', '{']) {
+        return Place::Near;
+    }
+    let is_one = |list: &[&str]| {
+        list.iter().any(|known| match known.split_once('/') {
+            Some(_) => target.starts_with(known),
+            None => {
+                host == *known
+                    || host
+                        .strip_suffix(known)
+                        .is_some_and(|sub| sub.ends_with('.'))
+            }
+        })
+    };
+    if is_one(&PASTES) {
+        Place::Paste
+    } else if is_one(&INBOXES) {
+        Place::Inbox
+    } else if is_one(&TUNNELS) {
+        Place::Tunnel
+    } else if is_one(&INSTALLERS) {
+        Place::Installer
+    } else if is_one(&FORGES) {
+        Place::Forge
+    } else {
+        Place::Site
+    }
+}
+
+/// An address in digits, also written as one number or in hex.
+fn as_ip(host: &str) -> Option<Ipv4Addr> {
+    if let Ok(ip) = host.parse() {
+        return Some(ip);
+    }
+    let number = match host.strip_prefix("0x") {
+        Some(hex) => u32::from_str_radix(hex, 16).ok()?,
+        None if host.len() >= 8 => host.parse().ok()?,
+        None => return None,
+    };
+    Some(Ipv4Addr::from(number))
+}
+
+/// Addresses that lead nowhere foreign, and the public ones that every text uses as examples.
+fn is_near(ip: Ipv4Addr) -> bool {
+    let [a, b, ..] = ip.octets();
+    ip.is_private()
+        || ip.is_loopback()
+        || ip.is_link_local()
+        || ip.is_unspecified()
+        || ip.is_broadcast()
+        || ip.is_multicast()
+        || (a == 100 && (64..128).contains(&b))
+        || matches!(
+            ip.octets(),
+            [8, 8, 8, 8]
+                | [8, 8, 4, 4]
+                | [1, 1, 1, 1]
+                | [1, 0, 0, 1]
+                | [9, 9, 9, 9]
+                | [1, 2, 3, 4]
+                | [100, 100, 100, 200]
+        )
+        || a == 0
+}
+
+/// The part of a name that somebody registered.
+fn site(host: &str) -> String {
+    let labels: Vec<&str> = host.rsplit('.').collect();
+    let short_second = labels
+        .get(1)
+        .is_some_and(|label| matches!(*label, "co" | "com" | "org" | "net" | "ac" | "gov" | "edu"));
+    let shared = SHARED.iter().any(|end| host.ends_with(end));
+    let count = if shared || (short_second && labels.len() > 2) {
+        3
+    } else {
+        2
+    };
+    labels
+        .iter()
+        .take(count)
+        .rev()
+        .copied()
+        .collect::<Vec<_>>()
+        .join(".")
+}
+
+/// `github.com/someone` for every way to reach that account.
+fn account(target: &str) -> String {
+    let mut parts = target.split('/');
+    let host = parts.next().unwrap_or_default();
+    let user = parts.next().unwrap_or_default();
+    let host = match host {
+        "raw.githubusercontent.com"
+        | "codeload.github.com"
+        | "gist.githubusercontent.com"
+        | "gist.github.com" => "github.com",
+        host => host,
+    };
+    format!("{host}/{user}")
+}
+
+/// The sites a package lives on: named in its head or again and again in its text.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    owners: BTreeSet<String>,
+}
+
+impl Known {
+    pub(super) fn of(pages: &[Page]) -> Self {
+        /// A site that is named this often is what the package is about.
+        const OFTEN: usize = 3;
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        let mut owners = BTreeSet::new();
+        for page in pages {
+            let mut head = page.path == crate::SKILL_FILE;
+            for (at, line) in page.lines.iter().enumerate() {
+                if !line.words.have(Words::LINK) {
+                    head &= at == 0 || !line.text.starts_with("---");
+                    continue;
+                }
+                head &= at == 0 || !line.text.starts_with("---");
+                let runs = line.words.have_any(Words::SHELL | Words::DECODE);
+                let declared = head && line.zone == Zone::Prose;
+                let mut seen = BTreeSet::new();
+                for link in links(&line.text) {
+                    // A lure repeated three times is still a lure.
+                    let trusty = matches!(link.place, Place::Site | Place::Forge)
+                        && !link.is_program()
+                        && !link.target.contains("/releases/");
+                    if trusty && declared {
+                        owners.insert(link.owner());
+                    } else if trusty && !runs && seen.insert(link.owner()) {
+                        *counts.entry(link.owner()).or_default() += 1;
+                    }
+                }
+            }
+        }
+        owners.extend(
+            counts
+                .into_iter()
+                .filter(|(_, count)| *count >= OFTEN)
+                .map(|(owner, _)| owner),
+        );
+        Self { owners }
+    }
+
+    /// Whether an address belongs to what the package openly is about.
+    pub(super) fn has(&self, link: &Link) -> bool {
+        self.owners.contains(&link.owner())
+    }
+}

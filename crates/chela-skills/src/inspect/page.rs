@@ -1,0 +1,381 @@
+//! One text of a package, in lines that know what they are.
+
+use super::words::Words;
+
+/// A file of text, taken apart.
+#[derive(Debug)]
+pub(super) struct Page {
+    pub path: String,
+    pub kind: Kind,
+    /// Lines that hold something, in order. A command that goes on over several lines is one.
+    pub lines: Vec<Line>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Text for a person or a model, with code in it.
+    Prose,
+    /// A program, or data a program reads.
+    Code,
+}
+
+#[derive(Debug)]
+pub(super) struct Line {
+    pub number: u32,
+    /// As it is written, for the owner to see.
+    pub raw: String,
+    /// Lower case, without characters that take no space.
+    pub text: String,
+    pub words: Words,
+    pub zone: Zone,
+    /// Speaks about attacks: a warning, a list of signs, a pattern to search for.
+    pub about: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Zone {
+    Prose,
+    Code,
+}
+
+/// The longest piece of a line that is looked at as one.
+const MAX_LINE: usize = 20_000;
+/// Lines of one command.
+const MAX_JOINED: usize = 12;
+
+impl Page {
+    pub(super) fn read(path: &str, text: &str) -> Self {
+        let kind = kind_of(path);
+        let mut reading = Reading::new(kind);
+        for (at, raw) in text.lines().enumerate() {
+            let number = u32::try_from(at + 1).unwrap_or(u32::MAX);
+            for piece in pieces(raw) {
+                reading.line(number, piece);
+            }
+        }
+        reading.finish();
+        Self {
+            path: path.to_owned(),
+            kind,
+            lines: reading.lines,
+        }
+    }
+
+    /// Lines within `reach` lines of another.
+    pub(super) fn near(&self, at: usize, reach: u32) -> &[Line] {
+        let Some(line) = self.lines.get(at) else {
+            return &[];
+        };
+        let from = self.lines[..at].partition_point(|other| other.number + reach < line.number);
+        let to = self
+            .lines
+            .partition_point(|other| other.number <= line.number.saturating_add(reach));
+        &self.lines[from..to.max(from)]
+    }
+}
+
+/// What a file is by its name: everything that is no prose counts as code.
+fn kind_of(path: &str) -> Kind {
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    let prose = [".md", ".mdx", ".markdown", ".txt", ".rst", ".adoc"];
+    let bare = !name.contains('.')
+        && ["readme", "license", "notice", "changelog"]
+            .iter()
+            .any(|known| name.starts_with(known));
+    if bare || prose.iter().any(|end| name.ends_with(end)) {
+        Kind::Prose
+    } else {
+        Kind::Code
+    }
+}
+
+fn pieces(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let mut end = rest.len().min(MAX_LINE);
+        while !rest.is_char_boundary(end) {
+            end -= 1;
+        }
+        let (head, tail) = rest.split_at(end);
+        rest = tail;
+        Some(head)
+    })
+}
+
+struct Reading {
+    kind: Kind,
+    lines: Vec<Line>,
+    fence: Option<char>,
+    /// The heading above speaks about attacks.
+    about_section: bool,
+    /// A line that is not finished: where it began, what it held, how many lines.
+    open: Option<(u32, String, usize)>,
+}
+
+impl Reading {
+    fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            lines: Vec::new(),
+            fence: None,
+            about_section: false,
+            open: None,
+        }
+    }
+
+    fn line(&mut self, number: u32, raw: &str) {
+        let trimmed = raw.trim();
+        if self.kind == Kind::Prose && self.mark(trimmed, number) {
+            return;
+        }
+        if trimmed.is_empty() {
+            self.finish();
+            return;
+        }
+        let zone = self.zone();
+        let (first, mut joined, count) = match self.open.take() {
+            Some((first, text, count)) => (first, text, count + 1),
+            None => (number, String::new(), 1),
+        };
+        let goes_on = zone == Zone::Code && count < MAX_JOINED && continues(trimmed);
+        let part = trimmed.trim_end_matches(['\\', '`', '^']).trim_end();
+        if !joined.is_empty() {
+            joined.push(' ');
+        }
+        joined.push_str(if goes_on { part } else { trimmed });
+        if goes_on {
+            self.open = Some((first, joined, count));
+        } else {
+            self.push(first, joined);
+        }
+    }
+
+    /// Fences and headings of Markdown; true when the line is only that.
+    fn mark(&mut self, line: &str, number: u32) -> bool {
+        let fence = ['`', '~']
+            .into_iter()
+            .find(|c| line.starts_with(&c.to_string().repeat(3)));
+        match (self.fence, fence) {
+            (None, Some(mark)) => {
+                self.finish();
+                self.fence = Some(mark);
+                // Something written behind the opening is still something.
+                let rest = line.trim_start_matches(mark).trim();
+                if rest.contains(' ') && !line.ends_with("```") {
+                    self.push(number, rest.to_owned());
+                } else if line.len() > 6 && line.ends_with("```") {
+                    self.fence = None;
+                    self.push(number, line.trim_matches(mark).to_owned());
+                }
+                true
+            }
+            (Some(open), Some(mark)) if open == mark => {
+                self.finish();
+                self.fence = None;
+                true
+            }
+            _ => {
+                if self.fence.is_none() && line.starts_with('#') {
+                    self.about_section = speaks_about(&clean(line));
+                }
+                false
+            }
+        }
+    }
+
+    fn zone(&self) -> Zone {
+        match (self.kind, self.fence) {
+            (Kind::Prose, None) => Zone::Prose,
+            _ => Zone::Code,
+        }
+    }
+
+    fn finish(&mut self) {
+        if let Some((number, text, _)) = self.open.take() {
+            self.push(number, text);
+        }
+    }
+
+    fn push(&mut self, number: u32, raw: String) {
+        let text = clean(&raw);
+        let words = Words::of(&text);
+        let zone = self.zone();
+        let about = !words.is_empty()
+            && (self.about_section && self.kind == Kind::Prose
+                || is_pattern(&text)
+                || (zone == Zone::Prose || text.starts_with(['#', '/'])) && speaks_about(&text));
+        self.lines.push(Line {
+            number,
+            raw,
+            text,
+            words,
+            zone,
+            about,
+        });
+    }
+}
+
+/// Whether a command goes on in the next line.
+fn continues(line: &str) -> bool {
+    line.ends_with('\\')
+        || line.ends_with("&&")
+        || (line.ends_with('|') && !line.starts_with('|'))
+        || line.ends_with(" `")
+}
+
+/// Lower case, without invisible characters, and without the tricks that split a command word:
+/// `c""url`, `cu''rl`, `w\get`, `${IFS}`.
+fn clean(raw: &str) -> String {
+    let mut text: String = raw
+        .chars()
+        .filter(|c| !is_invisible(*c))
+        .flat_map(char::to_lowercase)
+        .map(|c| match c {
+            '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xfee0).unwrap_or(c),
+            '\u{a0}' | '\u{3000}' | '\t' => ' ',
+            '“' | '”' => '"',
+            '‘' | '’' => '\'',
+            c => c,
+        })
+        .collect();
+    for (trick, plain) in [("${ifs}", " "), ("$ifs$9", " "), ("$ifs", " ")] {
+        if text.contains(trick) {
+            text = text.replace(trick, plain);
+        }
+    }
+    if text.contains("\"\"") || text.contains("''") || text.contains('\\') {
+        text = unsplit(&text);
+    }
+    text
+}
+
+/// Takes empty quotes and needless backslashes out of the middle of words.
+fn unsplit(text: &str) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    let mut plain = String::with_capacity(text.len());
+    let mut at = 0;
+    let letter = |at: usize| chars.get(at).is_some_and(|c| c.is_ascii_alphabetic());
+    while at < chars.len() {
+        let before = at > 0 && letter(at - 1);
+        let pair = matches!(chars[at], '"' | '\'') && chars.get(at + 1) == Some(&chars[at]);
+        if before && pair && letter(at + 2) {
+            at += 2;
+            continue;
+        }
+        // `w\get`: two letters follow, unlike an escape such as `\n`.
+        if before
+            && chars[at] == '\\'
+            && letter(at + 1)
+            && letter(at + 2)
+            && !matches!(
+                chars[at + 1],
+                'n' | 't' | 'r' | 'x' | 'u' | 's' | 'b' | 'w' | 'd'
+            )
+        {
+            at += 1;
+            continue;
+        }
+        plain.push(chars[at]);
+        at += 1;
+    }
+    plain
+}
+
+pub(super) fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Whether a line warns, teaches or lists signs of attacks instead of making one.
+fn speaks_about(line: &str) -> bool {
+    const SIGNS: [&str; 62] = [
+        "detect",
+        "red flag",
+        "malicious",
+        "malware",
+        "suspicious",
+        "dangerous",
+        "never ",
+        "don't ",
+        "do not ",
+        "avoid",
+        "attack",
+        "vulnerab",
+        "injection",
+        "exploit",
+        "threat",
+        "audit",
+        "forbidden",
+        "not allowed",
+        "blocked",
+        "blocks ",
+        "reject",
+        "refuse",
+        "deny",
+        "denied",
+        "flag ",
+        "flags ",
+        "flagged",
+        "scan for",
+        "scans for",
+        "scanner",
+        "scanning",
+        "look for",
+        "check for",
+        "checks for",
+        "pattern",
+        "risk",
+        "unsafe",
+        "insecure",
+        "bad:",
+        "wrong:",
+        "anti-pattern",
+        "✗",
+        "❌",
+        "🚫",
+        "⛔",
+        "🔴",
+        "🚨",
+        "cve-",
+        "exfiltrat",
+        "reverse shell",
+        "backdoor",
+        "phishing",
+        "obfuscat",
+        "typosquat",
+        "security",
+        "安全",
+        "危险",
+        "恶意",
+        "禁止",
+        "可疑",
+        "风险",
+        "prohibited",
+    ];
+    SIGNS.iter().any(|sign| line.contains(sign))
+}
+
+/// Whether a line is a pattern to search for rather than a command.
+fn is_pattern(line: &str) -> bool {
+    const SIGNS: [&str; 12] = [
+        r"\s*",
+        r"\s+",
+        r".*\|",
+        r"\|",
+        r"\b",
+        "[^",
+        "(?i",
+        "(?:",
+        "re.compile",
+        "regex",
+        "pattern",
+        "severity",
+    ];
+    SIGNS.iter().any(|sign| line.contains(sign))
+        || ["grep ", "rg ", "egrep "]
+            .iter()
+            .any(|tool| line.starts_with(tool))
+}

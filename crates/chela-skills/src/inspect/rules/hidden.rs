@@ -1,0 +1,199 @@
+//! Text that a model reads and a person does not see.
+
+use chela_core::sanitize;
+
+use super::pattern::patterns;
+use crate::finding::Finding;
+use crate::inspect::hosts::Known;
+use crate::inspect::page::Page;
+use crate::inspect::rules;
+use chela_config::Severity;
+
+patterns! {
+    COMMENT = r"(?s)<!--(.*?)-->";
+    LINK_COMMENT = r#"(?m)^\s*\[[^\]]*\]:\s*(?:#|<>)\s*[("']([^\n]*)[)"']\s*$"#;
+    ORDERS = r"\b(?:you must|ignore|disregard|assistant|the agent|ai (?:agent|model)|system(?: prompt|:)|execute|do not tell|don't tell|do not mention|silently|secretly|before (?:answering|responding)|always (?:run|send|include)|curl |wget |send (?:the|all|your)|exfiltrat|password|api key|token)\b";
+    INVISIBLE_STYLE = r"(?is)<(\w+)[^>]*style\s*=\s*[\x22'][^\x22']*(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?:\.0+)?\s*[;\x22']|color\s*:\s*(?:white|#fff(?:fff)?)\b)[^\x22']*[\x22'][^>]*>(.{1,4000}?)</";
+}
+
+/// Blank lines that push a text out of sight.
+const MANY_BLANK_LINES: usize = 120;
+/// Blanks that push a text out of the window.
+const MANY_BLANKS: usize = 250;
+
+pub(in crate::inspect) fn look(path: &str, text: &str) -> Vec<Finding> {
+    let mut found = invisible(path, text);
+    found.extend(blanks(path, text));
+    let lower = path.to_ascii_lowercase();
+    if [".md", ".mdx", ".markdown", ".html", ".htm", ".svg", ".xml"]
+        .iter()
+        .any(|end| lower.ends_with(end))
+    {
+        found.extend(comments(path, text));
+    }
+    found
+}
+
+fn invisible(path: &str, text: &str) -> Vec<Finding> {
+    if text.is_ascii()
+        && !text
+            .bytes()
+            .any(|byte| byte < 32 && !matches!(byte, b'\n' | b'\r' | b'\t'))
+    {
+        return Vec::new();
+    }
+    let (_, removed) = sanitize::content(text);
+    let line = removed.first_lines.first().copied();
+    let mut found = Vec::new();
+    if removed.tags > 3 {
+        let hidden: String = text
+            .chars()
+            .filter_map(|c| char::from_u32((c as u32).checked_sub(0xe0000)?))
+            .filter(|c| c.is_ascii_graphic() || *c == ' ')
+            .take(100)
+            .collect();
+        let message = format!(
+            "holds text in characters nobody can see: \"{}\"",
+            hidden.trim()
+        );
+        found.push(
+            Finding::error("invisible-text", message)
+                .in_file(path)
+                .at(line),
+        );
+    }
+    if removed.selectors > 8 {
+        let message = format!(
+            "holds {} characters nobody can see, which can spell anything",
+            removed.selectors
+        );
+        found.push(
+            Finding::error("invisible-text", message)
+                .in_file(path)
+                .at(line),
+        );
+    }
+    let runs = longest_run(text);
+    if runs >= 8 {
+        let message = format!("holds {runs} invisible characters in a row");
+        found.push(
+            Finding::error("invisible-text", message)
+                .in_file(path)
+                .at(line),
+        );
+    }
+    let overrides = text
+        .chars()
+        .filter(|c| matches!(c, '\u{202d}' | '\u{202e}' | '\u{2066}'..='\u{2068}'))
+        .count();
+    let right_to_left = text
+        .chars()
+        .any(|c| matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}'));
+    if overrides > 0 && !right_to_left {
+        let message = "turns the direction of writing, so that a line reads other than it runs";
+        found.push(
+            Finding::error("bidi-override", message)
+                .in_file(path)
+                .at(line),
+        );
+    }
+    if found.is_empty() && removed.total() > 0 {
+        let message = format!("holds {} invisible characters", removed.total());
+        found.push(
+            Finding::note("hidden-characters", message)
+                .in_file(path)
+                .at(line),
+        );
+    }
+    found
+}
+
+/// The most zero-width characters that follow each other.
+fn longest_run(text: &str) -> usize {
+    let (mut longest, mut run) = (0, 0);
+    for c in text.chars() {
+        let hidden = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{180e}' | '\u{e0100}'..='\u{e01ef}');
+        run = if hidden { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    longest
+}
+
+/// Text behind so much nothing that no reader gets there.
+fn blanks(path: &str, text: &str) -> Option<Finding> {
+    let mut empty = 0;
+    for (at, line) in text.lines().enumerate() {
+        let number = u32::try_from(at + 1).unwrap_or(u32::MAX);
+        let trimmed = line.trim_start();
+        if trimmed.is_empty() {
+            empty += 1;
+            continue;
+        }
+        if empty >= MANY_BLANK_LINES {
+            let message = format!("goes on after {empty} empty lines, where nobody looks");
+            return Some(
+                Finding::error("pushed-out-of-sight", message)
+                    .in_file(path)
+                    .at(number)
+                    .excerpt(line),
+            );
+        }
+        empty = 0;
+        let inner = trimmed
+            .split(|c: char| !c.is_whitespace())
+            .map(|blank| blank.chars().count())
+            .max()
+            .unwrap_or(0);
+        let indent = line.chars().count() - trimmed.chars().count();
+        if inner >= MANY_BLANKS || indent >= MANY_BLANKS * 2 {
+            let message = "goes on behind hundreds of blanks, outside of any window";
+            return Some(
+                Finding::error("pushed-out-of-sight", message)
+                    .in_file(path)
+                    .at(number)
+                    .excerpt(trimmed),
+            );
+        }
+    }
+    None
+}
+
+/// Orders in comments and in elements that are not shown.
+fn comments(path: &str, text: &str) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let spans = COMMENT
+        .regex()
+        .into_iter()
+        .flat_map(|regex| regex.captures_iter(text))
+        .filter_map(|hit| hit.get(1));
+    let styled = INVISIBLE_STYLE
+        .regex()
+        .into_iter()
+        .flat_map(|regex| regex.captures_iter(text))
+        .filter_map(|hit| hit.get(2));
+    let linked = LINK_COMMENT
+        .regex()
+        .into_iter()
+        .flat_map(|regex| regex.captures_iter(text))
+        .filter_map(|hit| hit.get(1));
+    for span in spans.chain(styled).chain(linked).take(200) {
+        let inner = span.as_str();
+        let lower = inner.to_lowercase();
+        if !ORDERS.is_in(&lower) {
+            continue;
+        }
+        let page = Page::read("hidden.md", inner);
+        let mut inside = Vec::new();
+        rules::look(&page, &Known::default(), &mut inside);
+        let worst = inside.iter().map(|finding| finding.severity).max();
+        let line = text[..span.start()].matches('\n').count() + 1;
+        let line = u32::try_from(line).unwrap_or(u32::MAX);
+        let message = "gives orders in a part of the text that is not shown to people";
+        let finding = match worst {
+            Some(Severity::Error | Severity::Warning) => Finding::error("hidden-orders", message),
+            _ => Finding::note("hidden-orders", message),
+        };
+        found.push(finding.in_file(path).at(line).excerpt(inner.trim()));
+    }
+    found
+}

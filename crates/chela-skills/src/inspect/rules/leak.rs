@@ -1,0 +1,391 @@
+//! Secrets that leave: named and sent in one line, or followed from where they are read to where
+//! they go.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::pattern::{Pattern, patterns};
+use super::{Sign, Weight};
+use crate::finding::Finding;
+use crate::inspect::hosts::{Known, Link, Place, links};
+use crate::inspect::page::{Kind, Line, Page, Zone};
+use crate::inspect::words::Words;
+
+patterns! {
+    SSH = r"\.ssh\b/?(?:id_|[\x22'`\s*)/]|$)|\bid_(?:rsa|ed25519|ecdsa|dsa)\b";
+    CLOUD = r"\.aws/credentials|\.config/gcloud|\.azure/|\.kube/config|\.docker/config\.json|application_default_credentials";
+    BROWSER = r"login data\b|cookies\.sqlite|logins\.json|key4\.db|(?:chrome|brave|edge|chromium|firefox|opera).{0,60}(?:cookies|user data|local state|profiles?\b.*/default)|cookies\.binarycookies";
+    KEYCHAIN = r"dump-keychain|login\.keychain|keychain-db";
+    WALLET = r"wallet\.dat|exodus(?:\.wallet|/)|electrum/wallets|nkbihfbeogaeaoehlefnkodbefgpgknn|\.ethereum/keystore|atomic/local storage|ledger live|\bbfnaelmomeimhlpmgjnjophhpkkoljpa\b";
+    TOKENS = r"\.netrc\b|\.npmrc\b|\.pypirc\b|\.git-credentials|gh/hosts\.yml|/etc/shadow|\.gnupg\b|(?:bash|zsh)_history|fish_history";
+    ENVIRONMENT = r"dict\(\s*os\.environ|json\.dumps\(\s*(?:dict\()?\s*os\.environ|os\.environ\.(?:copy|items)\(|=\s*os\.environ\s*$|[(,:{]\s*os\.environ\s*[,)}]|json\.stringify\(\s*process\.env\s*[,)]|object\.(?:entries|keys|assign)\([^)]*process\.env|\bprintenv\b\s*(?:$|[|>)])|(?:^|[;&|(`]\s*)env\s*(?:\||>|\)|$)";
+    SCREEN = r"\bpbpaste\b|screencapture\b|pyperclip\.paste|imagegrab|pynput|getclipboard|xclip\s+-o|keylog";
+    DOT_ENV = r#"(?:^|[\s"'`/~=@(<])\.env(?:\.[a-z]+)?\b"#;
+    AGENT = r"\.(?:openclaw|clawdbot|moltbot|chela|claude|codex|clawd)/?[^\s]{0,40}(?:\.env|credentials|openclaw\.json|clawdbot\.json|chela\.json|auth|token|settings)|auth-profiles\.json|find-generic-password|find-internet-password|solana/id\.json";
+
+    SINK = r"requests\.(?:post|put|request|get|patch)\s*\(|session\.post\s*\(|httpx\.\w+\s*\(|client\.post\s*\(|urlopen\s*\(|urllib\.request\.request\s*\(|\bfetch\s*\(|axios(?:\.\w+)?\s*\(|\.sendall\s*\(|https?\.request\s*\(|https?\.get\s*\(|\bcurl\b|\bwget\b|\bncat?\b\s+\S+\s+\d+|invoke-(?:webrequest|restmethod)|\.senddocument\s*\(|sendbeacon\s*\(|http\.post\s*\(|putobject|\bscp\b|\brsync\b|\breq(?:uest)?\.write\s*\(|\bconn(?:ection)?\.request\s*\(";
+    SHELL_SINK = r"\b(?:curl|wget|ncat?|scp|rsync|invoke-webrequest|invoke-restmethod)\b";
+    SENT_FILE = r#"(?:=?@|-t\s+|--upload-file\s+|<\s*|\bcat\s+|\bbase64\s+(?:-\S+\s+)*|\btar\s+\S+\s+\S*\s*|--post-file=?\s*|\bscp\s+)["'$({]*[^\s"']*(?:\.env\b|\.ssh\b|id_rsa|id_ed25519|\.aws/|openclaw\.json|clawdbot\.json|login\.keychain|wallet\.dat|\.netrc|\.npmrc|credentials|shadow|_history|\.gnupg|\.config/gcloud|\.kube/config)"#;
+    PIPED_ENV = r"(?:^|[\s;&|(`])(?:env|printenv|set)\s*(?:\|\s*(?:grep|base64|gzip|sort|tr|xxd)[^|]*)*\|\s*(?:curl|nc|ncat|wget|base64)\b|\$\(\s*(?:env|printenv|cat\s+\S*(?:\.env|id_rsa|credentials)\S*)\s*(?:\|[^)]*)?\)";
+    DNS = r"\b(?:dig|nslookup|host|ping)\b.{0,60}(?:\$\(|`|\$\{?[a-z_]).{0,80}\.[a-z]{2,}";
+    SPOKEN = r"\.env\b.{0,12}files?|files? (?:named|called) [`\x22']?\.env|\.ssh\b|ssh (?:private |public )?(?:keys?|files|folder)|private keys?|seed phrase|recovery phrase|mnemonic|wallet keys|\bkeychain|browser (?:passwords|cookies|history|data)|saved passwords|clipboard|pbpaste|environment variables|credentials? files?|all (?:api keys|credentials|tokens|passwords|secrets)|system prompt|conversation (?:history|transcript|log)|chat (?:history|log)|screenshot\.png|openclaw\.json|memory\.md|password file";
+    SENDS_TO = r"\bcurl\b.{0,200}(?:\s-f\b|\s-d\b|--data|\s-t\b|--form|--upload|-x\s*post).{0,300}|(?:upload|send|post|transmit|exfiltrate|forward|submit|report|deliver).{0,120}\b(?:to|at|via)\b.{0,80}(?:https?://|endpoint|webhook)|requests\.post\s*\(";
+    HEADER = r"authorization|bearer|x-api-key|api[-_]key|apikey|headers|x-auth|access_token";
+    READ_WHOLE = r"\.read\s*\(\s*\)|read_text\s*\(|readfilesync\s*\(|readfile\s*\(|\$\(\s*cat\s|get-content|base64";
+    ASSIGN = r"^(?:export\s+|const\s+|let\s+|var\s+|local\s+|self\.|this\.)?\$?([a-z_]\w*)\s*(?::\s*[\w\[\], |]+\s*)?\+?=[^=]";
+    BOUND = r"\bas\s+([a-z_]\w*)\s*:|\bfor\s+(?:\w+\s*,\s*)?([a-z_]\w*)\s+(?:in|of)\b|\bfor\s*\(\s*(?:const|let|var)\s+([a-z_]\w*)\s+of\b";
+    GROWS = r"^(?:self\.)?([a-z_]\w*)(?:\.(?:append|extend|update|add|push|set|write|writestr|insert)\s*\(|\[[^\]]*\]\s*\+?=)";
+    DEFINES = r"^(?:async\s+)?(?:def|function)\s+([a-z_]\w*)\s*\(|^(?:const|let)\s+([a-z_]\w*)\s*=\s*(?:async\s*)?\([^)]*\)\s*=>|^([a-z_]\w*)\s*\(\)\s*\{";
+}
+
+/// What kind of secret a line names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Secret {
+    Keys,
+    Cloud,
+    Browser,
+    Keychain,
+    Wallet,
+    Tokens,
+    Environment,
+    Screen,
+    /// Files a skill may well read its own key from.
+    Settings,
+}
+
+const SECRETS: [(&Pattern, Secret); 10] = [
+    (&SSH, Secret::Keys),
+    (&CLOUD, Secret::Cloud),
+    (&BROWSER, Secret::Browser),
+    (&KEYCHAIN, Secret::Keychain),
+    (&WALLET, Secret::Wallet),
+    (&TOKENS, Secret::Tokens),
+    (&ENVIRONMENT, Secret::Environment),
+    (&SCREEN, Secret::Screen),
+    (&AGENT, Secret::Settings),
+    (&DOT_ENV, Secret::Settings),
+];
+
+fn secret_in(line: &Line) -> Option<Secret> {
+    if !line.words.have(Words::SECRET) {
+        return None;
+    }
+    let found = SECRETS
+        .iter()
+        .find(|(pattern, _)| pattern.is_in(&line.text));
+    found
+        .map(|(_, secret)| *secret)
+        .filter(|_| !line.text.contains(".pub"))
+}
+
+/// A secret and its way out in one line, or in two neighbouring lines of instructions.
+pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
+    let line = &page.lines[at];
+    let (words, text) = (line.words, line.text.as_str());
+    let near_only = || links(text).iter().any(|link| link.place == Place::Near);
+    if words.have(Words::SECRET | Words::POST)
+        && SHELL_SINK.is_in(text)
+        && (SENT_FILE.is_in(text) || PIPED_ENV.is_in(text))
+        && !near_only()
+    {
+        signs.push(Sign::new(
+            "secrets-out",
+            Weight::Dangerous,
+            "sends a file of secrets, or the whole environment, to another machine",
+        ));
+    }
+    if words.have(Words::POST)
+        && text.contains("$(")
+        && DNS.is_in(text)
+        && words.have(Words::SECRET)
+    {
+        signs.push(Sign::new(
+            "secrets-out",
+            Weight::Dangerous,
+            "hides data in a name look-up",
+        ));
+    }
+    let inbox = words.have_any(Words::LINK | Words::BAD_HOST)
+        && links(text)
+            .iter()
+            .any(|link| link.place == Place::Inbox && !link.target.starts_with("discord"));
+    if inbox {
+        let secret = page
+            .near(at, 12)
+            .iter()
+            .any(|near| secret_in(near).is_some());
+        let weight = if secret {
+            Weight::Dangerous
+        } else {
+            Weight::Suspicious
+        };
+        signs.push(Sign::new(
+            "inbox-host",
+            weight,
+            "sends to an inbox that keeps whatever arrives for whoever made it",
+        ));
+    }
+    if page.kind == Kind::Prose {
+        told_to_send(page, at, known, signs);
+    }
+}
+
+/// Instructions to collect something private and send it away.
+fn told_to_send(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
+    let line = &page.lines[at];
+    if !line.words.have_any(Words::UPLOAD | Words::POST) || !SENDS_TO.is_in(&line.text) {
+        return;
+    }
+    let foreign = |link: &Link| match link.place {
+        Place::Site => !known.has(link),
+        Place::RawIp | Place::ExampleIp | Place::Paste | Place::Inbox | Place::Tunnel => true,
+        _ => false,
+    };
+    if !links(&line.text).iter().any(foreign) {
+        return;
+    }
+    let near = page.near(at, 4);
+    let private = near.iter().any(|near| {
+        near.words.have(Words::SECRET) && SPOKEN.is_in(&near.text)
+            || near.words.have(Words::ORDER) && SPOKEN.is_in(&near.text)
+    });
+    let always = near.iter().any(|near| near.words.have(Words::ALWAYS));
+    if private {
+        signs.push(Sign::new(
+            "secrets-out",
+            Weight::Dangerous,
+            "says to collect something private and send it to a place the skill is not about",
+        ));
+    } else if always || links(&line.text).iter().any(Link::is_borrowed) {
+        let weight = if always && links(&line.text).iter().any(Link::is_borrowed) {
+            Weight::Dangerous
+        } else {
+            Weight::Suspicious
+        };
+        signs.push(Sign::new(
+            "reports-home",
+            weight,
+            "says to send something away to a place the skill is not about",
+        ));
+    }
+}
+
+/// Follows secrets through the variables of a program to the calls that send.
+pub(super) fn flows(page: &Page, known: &Known) -> Vec<Finding> {
+    let code: Vec<&Line> = page
+        .lines
+        .iter()
+        .filter(|line| line.zone == Zone::Code)
+        .collect();
+    let any_secret = code.iter().any(|line| secret_in(line).is_some());
+    let any_sink = code
+        .iter()
+        .any(|line| line.words.have(Words::POST) && SINK.is_in(&line.text));
+    if !any_secret || !any_sink {
+        return Vec::new();
+    }
+    let mut tainted = Taint::default();
+    // Twice, so that a function may stand below its use.
+    tainted.walk(&code);
+    tainted.walk(&code);
+    let mut found = Vec::new();
+    for (at, line) in code.iter().enumerate() {
+        if line.about || !line.words.have(Words::POST) || !SINK.is_in(&line.text) {
+            continue;
+        }
+        let statement = statement(&code[at..]);
+        if let Some((secret, whole)) = tainted.sent_by(&statement) {
+            let weight = weigh(secret, whole, &statement, page, known);
+            let sign = Sign::new("secrets-out", weight, what(secret));
+            found.push(super::finding(&page.path, line, &sign));
+        }
+    }
+    found.extend(hoard(page, &code));
+    found
+}
+
+fn what(secret: Secret) -> &'static str {
+    match secret {
+        Secret::Keys => "sends private keys read above",
+        Secret::Cloud | Secret::Tokens => "sends credentials of other programs, read above",
+        Secret::Browser => "sends data of a browser profile, read above",
+        Secret::Keychain => "sends the system's keychain, read above",
+        Secret::Wallet => "sends files of a wallet, read above",
+        Secret::Environment => "sends all environment variables, with whatever keys they hold",
+        Secret::Screen => "sends what is on the screen, the clipboard or the keyboard",
+        Secret::Settings => "sends a file of settings with its keys, read above",
+    }
+}
+
+/// How bad it is that a secret goes where a statement sends it.
+fn weigh(secret: Secret, whole: bool, statement: &str, page: &Page, known: &Known) -> Weight {
+    let mut targets = links(statement);
+    if targets.is_empty() {
+        let named = page
+            .lines
+            .iter()
+            .filter(|line| line.words.have(Words::LINK) && ASSIGN.is_in(&line.text));
+        targets = named.flat_map(|line| links(&line.text)).collect();
+    }
+    let bad = targets.iter().any(|link| {
+        matches!(
+            link.place,
+            Place::RawIp | Place::ExampleIp | Place::Paste | Place::Inbox | Place::Tunnel
+        )
+    });
+    let own = !targets.is_empty()
+        && targets
+            .iter()
+            .all(|link| known.has(link) || matches!(link.place, Place::Near | Place::Installer));
+    let as_header = HEADER.is_in(statement);
+    match secret {
+        _ if bad => Weight::Dangerous,
+        Secret::Settings | Secret::Cloud if own || as_header || !whole => Weight::Note,
+        Secret::Settings => Weight::Suspicious,
+        _ if own => Weight::Suspicious,
+        _ => Weight::Dangerous,
+    }
+}
+
+/// Several kinds of secrets in one program that sends: nobody needs them all.
+fn hoard(page: &Page, code: &[&Line]) -> Option<Finding> {
+    let kinds: BTreeSet<Secret> = code
+        .iter()
+        .filter(|line| !line.about)
+        .filter_map(|line| secret_in(line))
+        .filter(|secret| {
+            !matches!(
+                secret,
+                Secret::Settings | Secret::Environment | Secret::Screen
+            )
+        })
+        .collect();
+    let first = code.iter().find(|line| secret_in(line).is_some())?;
+    (kinds.len() >= 3).then(|| {
+        let sign = Sign::new(
+            "secrets-out",
+            Weight::Dangerous,
+            "gathers keys, browser data or wallets in a program that sends",
+        );
+        super::finding(&page.path, first, &sign)
+    })
+}
+
+/// A statement with what belongs to it on the following lines.
+fn statement(lines: &[&Line]) -> String {
+    const MOST: usize = 10;
+    let mut text = String::new();
+    let mut open = 0i32;
+    for line in lines.iter().take(MOST) {
+        text.push_str(&line.text);
+        text.push(' ');
+        for c in line.text.chars() {
+            open += match c {
+                '(' | '{' | '[' => 1,
+                ')' | '}' | ']' => -1,
+                _ => 0,
+            };
+        }
+        if open <= 0 {
+            break;
+        }
+    }
+    text
+}
+
+/// Variables and functions that hold a secret, and whether they hold a file as a whole.
+#[derive(Debug, Default)]
+struct Taint {
+    names: HashMap<String, (Secret, bool)>,
+    /// A list that is still being written: its name.
+    open: Option<String>,
+    function: Option<String>,
+}
+
+impl Taint {
+    fn walk(&mut self, code: &[&Line]) {
+        for line in code {
+            let text = line.text.as_str();
+            if text.starts_with([']', '}', ')']) {
+                self.open = None;
+            }
+            if let Some(name) = captured(&DEFINES, text) {
+                self.function = Some(name);
+            }
+            let own = secret_in(line)
+                .filter(|_| !line.about)
+                .map(|secret| (secret, READ_WHOLE.is_in(text)));
+            let held = own.or_else(|| {
+                self.held_by(value_of(text))
+                    .map(|(secret, whole)| (secret, whole || READ_WHOLE.is_in(text)))
+            });
+            let assigned = captured(&ASSIGN, text);
+            if let Some(taint) = held {
+                let bound = captured(&BOUND, text).or_else(|| captured(&GROWS, text));
+                let name = assigned.clone().or(bound).or_else(|| self.open.clone());
+                if let Some(name) = name {
+                    self.names.insert(name, taint);
+                }
+                if text.starts_with("return ")
+                    || text.starts_with("yield ")
+                    || text.starts_with("echo ")
+                {
+                    self.names
+                        .extend(self.function.clone().map(|name| (name, taint)));
+                }
+            }
+            if assigned.is_some() && text.ends_with(['[', '{', '(']) {
+                self.open = assigned;
+            }
+        }
+    }
+
+    fn held_by(&self, text: &str) -> Option<(Secret, bool)> {
+        words(text).find_map(|word| self.names.get(word).copied())
+    }
+
+    /// The secret a sending statement carries.
+    fn sent_by(&self, statement: &str) -> Option<(Secret, bool)> {
+        let direct = [
+            (&SSH, Secret::Keys),
+            (&ENVIRONMENT, Secret::Environment),
+            (&BROWSER, Secret::Browser),
+            (&WALLET, Secret::Wallet),
+        ];
+        let direct = direct
+            .into_iter()
+            .find(|(pattern, _)| pattern.is_in(statement) && statement.contains('('));
+        direct
+            .map(|(_, secret)| (secret, true))
+            .or_else(|| self.held_by(statement))
+    }
+}
+
+/// The right side of an assignment, or the whole line.
+fn value_of(text: &str) -> &str {
+    match text.split_once('=') {
+        Some((name, value))
+            if !name.contains(['(', ' '])
+                || name.trim().split(' ').count() <= 3 && !name.contains('(') =>
+        {
+            value
+        }
+        _ => text,
+    }
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .filter(|word| {
+            word.len() > 1 || word.chars().all(|c| c.is_ascii_alphabetic()) && !word.is_empty()
+        })
+}
+
+fn captured(pattern: &Pattern, text: &str) -> Option<String> {
+    let groups = pattern.regex()?.captures(text)?;
+    groups
+        .iter()
+        .skip(1)
+        .flatten()
+        .next()
+        .map(|group| group.as_str().to_owned())
+}

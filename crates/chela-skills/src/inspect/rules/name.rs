@@ -1,0 +1,126 @@
+//! Names that pose as another skill's.
+
+use crate::bundled::BUNDLED;
+use crate::finding::Finding;
+
+/// Names that many people know and would install without looking twice.
+const WELL_KNOWN: [&str; 34] = [
+    "clawhub",
+    "clawdhub",
+    "github",
+    "gog",
+    "slack",
+    "notion",
+    "obsidian",
+    "discord",
+    "telegram",
+    "whatsapp",
+    "spotify",
+    "summarize",
+    "weather",
+    "trello",
+    "1password",
+    "apple-notes",
+    "apple-reminders",
+    "bear-notes",
+    "gemini",
+    "himalaya",
+    "nano-banana-pro",
+    "openai-image-gen",
+    "openai-whisper",
+    "openhue",
+    "peekaboo",
+    "sonoscli",
+    "things-mac",
+    "tmux",
+    "wacli",
+    "skill-creator",
+    "coding-agent",
+    "polymarket",
+    "youtube-summarize",
+    "auto-updater",
+];
+
+pub(in crate::inspect) fn look(name: &str) -> Option<Finding> {
+    let known = || {
+        WELL_KNOWN
+            .iter()
+            .copied()
+            .chain(BUNDLED.iter().map(|skill| skill.name))
+    };
+    if name.is_empty() || known().any(|known| known == name) {
+        return None;
+    }
+    if !name.is_ascii() {
+        let plain: String = name.chars().map(look_alike).collect();
+        let posed = known().find(|known| *known == plain)?;
+        return Some(Finding::error(
+            "look-alike-name",
+            format!("is called `{name}` in foreign letters that look like `{posed}`"),
+        ));
+    }
+    let lower = name.to_ascii_lowercase();
+    if let Some((stem, tail)) = lower.rsplit_once('-')
+        && known().any(|known| known == stem)
+        && is_random(tail)
+    {
+        let message =
+            format!("is called like `{stem}` with a meaningless ending, as mass uploads are");
+        return Some(Finding::warning("look-alike-name", message));
+    }
+    let near = known().find(|known| known.len() >= 6 && one_step(known, &lower))?;
+    Some(Finding::note(
+        "look-alike-name",
+        format!("is called almost like `{near}`"),
+    ))
+}
+
+/// Letters and digits in no order a person would type.
+fn is_random(tail: &str) -> bool {
+    let digits = tail.chars().filter(char::is_ascii_digit).count();
+    let letters = tail.chars().filter(char::is_ascii_alphabetic).count();
+    let vowels = tail.chars().filter(|c| "aeiouy".contains(*c)).count();
+    (4..=12).contains(&tail.len())
+        && (digits > 0 && letters > 1 && !tail.starts_with('v')
+            || letters == tail.len() && vowels * 5 < letters)
+}
+
+/// Cyrillic and Greek letters as the Latin ones they look like.
+fn look_alike(c: char) -> char {
+    match c {
+        'а' | 'α' => 'a',
+        'е' | 'ε' => 'e',
+        'о' | 'ο' => 'o',
+        'р' | 'ρ' => 'p',
+        'с' => 'c',
+        'у' => 'y',
+        'х' => 'x',
+        'і' | 'ι' => 'i',
+        'ѕ' => 's',
+        'һ' => 'h',
+        'к' | 'κ' => 'k',
+        'т' | 'τ' => 't',
+        'ԁ' => 'd',
+        'ԛ' => 'q',
+        'ԝ' => 'w',
+        'ɡ' => 'g',
+        'ո' => 'n',
+        c => c,
+    }
+}
+
+/// Whether one letter more, less or other leads from one name to the other.
+fn one_step(one: &str, other: &str) -> bool {
+    let (a, b): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    if a.len().abs_diff(b.len()) > 1 || a == b {
+        return false;
+    }
+    let head = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
+    let tail = a[head..]
+        .iter()
+        .rev()
+        .zip(b[head..].iter().rev())
+        .take_while(|(x, y)| x == y)
+        .count();
+    a.len().max(b.len()) - head - tail <= 1
+}

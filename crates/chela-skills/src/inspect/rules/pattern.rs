@@ -1,0 +1,46 @@
+//! Patterns, compiled when first needed.
+
+use std::sync::OnceLock;
+
+use regex::Regex;
+
+/// A pattern over a line in lower case. A test holds that every one of them compiles.
+pub(super) struct Pattern {
+    text: &'static str,
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl Pattern {
+    pub(super) const fn new(text: &'static str) -> Self {
+        Self {
+            text,
+            compiled: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn regex(&self) -> Option<&Regex> {
+        self.compiled
+            .get_or_init(|| Regex::new(self.text).ok())
+            .as_ref()
+    }
+
+    pub(super) fn is_in(&self, line: &str) -> bool {
+        self.regex().is_some_and(|regex| regex.is_match(line))
+    }
+}
+
+/// Declares patterns, and a test that they compile.
+macro_rules! patterns {
+    ($($name:ident = $text:expr;)+) => {
+        $(static $name: $crate::inspect::rules::pattern::Pattern =
+            $crate::inspect::rules::pattern::Pattern::new($text);)+
+
+        #[cfg(test)]
+        #[test]
+        fn every_pattern_compiles() {
+            $(assert!($name.regex().is_some(), stringify!($name));)+
+        }
+    };
+}
+
+pub(super) use patterns;

@@ -1,0 +1,383 @@
+//! Running what was fetched or decoded, and opening the machine to others.
+
+use super::pattern::patterns;
+use super::{Sign, Weight};
+use crate::finding::Finding;
+use crate::inspect::hosts::{Known, Link, Place, links, place_of};
+use crate::inspect::page::{Kind, Line, Page, Zone};
+use crate::inspect::words::Words;
+
+patterns! {
+    PIPED = r#"\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:/usr)?(?:/bin/)?(?:env\s+)?(?:(?:ba|z|da|k|fi|a)?sh\b|(?:python[0-9.]*|node|perl|ruby|php|osascript)(?:\s+-)?\s*(?:$|["'`;&)#|])|iex\b|invoke-expression|powershell|pwsh|xargs\s+(?:-\S+\s+)*(?:ba|z)?sh\b)"#;
+    INTO_SHELL = r#"(?:\b(?:ba|z|da)?sh\s+(?:-\S+\s+)*|\bsource\s+|(?:^|\s)\.\s+|\beval\s+|\bpython[0-9.]*\s+)<\(\s*(?:curl|wget)|\b(?:ba|z|da)?sh\s+-\w*c\s+["'\\]*(?:\$\(|`)\s*(?:curl|wget)|\beval\s*["'\\]*(?:\$\(|`)\s*(?:curl|wget)|\bpython[0-9.]*\s+-c\s+["'\\]*\$\(\s*(?:curl|wget)"#;
+    POWERSHELL = r"\b(?:iex|invoke-expression)\b.*(?:iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring|webclient)|(?:iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring).*\|\s*(?:iex|invoke-expression)\b";
+    FETCHED_CODE = r"\b(?:exec|eval|compile|function|runinthiscontext|runinnewcontext)\s*\(\s*(?:await\s*)?\(*\s*(?:await\s*)?(?:requests\.get|urlopen|urllib|httpx\.get|fetch\s*\(|axios)";
+    LIVING_OFF = r"\bmshta(?:\.exe)?\s+[\x22']?https?:|regsvr32\b.*/i:https?:|certutil\b.*-urlcache.*https?:|bitsadmin\b.*/transfer.*https?:|rundll32\b.*https?:";
+    SHELLED = r#"(?:os\.system|subprocess\.\w+|popen|execsync|exec|spawn(?:sync)?|shell_exec|do shell script)\s*\(?\s*[\[(]?\s*[frb]*["'`].{0,80}\b(?:curl|wget)\b"#;
+    DECODED_TO_SHELL = r"(?:base64\s+(?:-d\b|--decode|-di\b)|base64\s+-\w*d|openssl\s+(?:enc\s+)?-?\w*\s*-d\b|openssl\s+base64\s+-d|xxd\s+-r).{0,120}\|\s*(?:sudo\s+)?(?:/bin/)?(?:(?:ba|z|da)?sh|python[0-9.]*|perl|node|gunzip)\b";
+    DECODED_EVAL = r"(?:\b(?:ba|z)?sh\s+-\w*c|\beval)\s+.{0,20}(?:\$\(|`|<\().{0,400}base64\s+(?:-d|--decode)|\bbase64\s+(?:-d|--decode).{0,60}(?:&&|;|>).{0,80}\b(?:bash|sh|chmod \+x)\b";
+    DECODED_CODE = r"\b(?:exec|eval|function|compile)\s*\(.{0,60}(?:b64decode|base64\.|atob\s*\(|fromhex|unhexlify|zlib\.decompress|marshal\.loads|fromcharcode|rot_?13|codecs\.decode|buffer\.from\([^)]*(?:base64|hex))";
+    DECODED_RUN = r"(?:os\.system|subprocess\.\w+|popen|execsync|spawn(?:sync)?)\s*\(.{0,60}(?:b64decode|atob\s*\(|buffer\.from\([^)]*(?:base64|hex)|fromhex)";
+    ENCODED_POWERSHELL = r"powershell(?:\.exe)?\b.*\s-(?:e|ec|en|enc|encodedcommand)\s+[a-z0-9+/=]{16,}|frombase64string.*(?:iex|invoke-expression|\binvoke\()|(?:iex|invoke-expression).*frombase64string";
+    REVERSE_SHELL = r"(?:ba|z|k)?sh\s+-i\b.{0,40}(?:>&|<&|0>|\|)|/dev/(?:tcp|udp)/[^\s/]+/|\bnc(?:at)?\b(?:\s+\S+){0,6}\s-\w*[ec]\w*\s+(?:/bin/|/usr/bin/)?(?:ba|z)?sh|mkfifo.{0,80}\bnc(?:at)?\b|\bsocat\b.{0,80}exec:|fsockopen\s*\(.{0,120}(?:exec|shell_exec|proc_open)|\bmsfvenom\b|meterpreter|new-object\s+system\.net\.sockets\.tcpclient";
+    DUPED = r"os\.dup2\s*\(|pty\.spawn\s*\(\s*\[?\s*[\x22'](?:/bin/)?(?:ba|z)?sh";
+    SOCKET = r"socket\.socket|\.connect\s*\(\s*\(|net\.connect|new net\.socket|net\.createconnection";
+    SHELL_SPAWN = r"(?:spawn|popen|subprocess\.(?:call|run|popen)|exec)\s*\(\s*\[?\s*[\x22'](?:/bin/(?:ba|z)?sh|cmd\.exe|/bin/sh|powershell)";
+    SAVED = r"\b(?:curl|wget|iwr|invoke-webrequest)\b.*(?:\s-o\s|\s-o\S|\s--output|\s-lo\b|\s-\w*o\b|\s-outfile|\s>\s*\S|wget\s+(?:-q\s+)?https?:)|urlretrieve\s*\(|downloadfile\s*\(";
+    RUNS_FILE = r"\bchmod\s+(?:-\S+\s+)?(?:\+x|a\+x|u\+x|[0-7]?7[0-7]{2})\b|(?:^|[;&|]\s*|\bsudo\s+|\bnohup\s+)(?:\./\S+|/tmp/\S+|(?:ba|z)?sh\s+[./~$\w][^\s|]*|python[0-9.]*\s+/tmp/\S+)|\bopen\s+\S+\.(?:dmg|pkg|app)|\binstaller\s+-pkg|start-process\b|os\.startfile|os\.chmod\s*\(|\bhdiutil\s+attach";
+    TEMP_RUN = r"(?:os\.system|subprocess\.\w+|popen|execsync|exec|spawn(?:sync)?)\s*\(";
+    WRITES_FILE = r"open\s*\([^)]*[\x22']wb?[\x22']|writefile|\.write\s*\(|\.content\b|urlretrieve|createwritestream";
+    WHOLE_EXEC = r"(?:^|[^.\w])(?:exec|eval)\s*\(\s*[a-z_][\w.]*(?:\s*,|\s*\))";
+    GARBLED = r"_0x[0-9a-f]{4,}";
+    FOREIGN_PACKAGE = r"\bpip[0-9.]*\s+install\b.*--(?:extra-)?index-url[= ]+https?://|\bpip[0-9.]*\s+install\b.*--trusted-host|\b(?:npm|pnpm|yarn|bun)\s+(?:i|add|install)\b\s+(?:-\S+\s+)*https?://\S+\.tgz|--registry[= ]+http://";
+    QUOTED_IP = r#"(?:connect|hostname|host|socket|addr|server|ip)\b.{0,20}["'](\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})["']"#;
+    DYNAMIC_IMPORT = r"__import__\s*\(\s*[\x22'](?:os|subprocess|base64|socket|urllib)[\x22']\s*\)\s*\.";
+}
+
+pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
+    let line = &page.lines[at];
+    let (words, text) = (line.words, line.text.as_str());
+    if words.have(Words::FETCH | Words::SHELL) || words.have(Words::FETCH | Words::RUN) {
+        let fetched_into_shell = (PIPED.is_in(text)
+            && (text.contains("curl") || text.contains("wget") || text.contains("iwr")))
+            || INTO_SHELL.is_in(text)
+            || POWERSHELL.is_in(text)
+            || FETCHED_CODE.is_in(text);
+        if fetched_into_shell {
+            signs.push(Sign::new(
+                "pipe-to-shell",
+                weigh_source(line, known),
+                "runs whatever an address answers, without anyone having seen it",
+            ));
+        } else if LIVING_OFF.is_in(text) {
+            signs.push(Sign::new(
+                "pipe-to-shell",
+                Weight::Dangerous,
+                "uses a tool of the system to run something from the network",
+            ));
+        } else if SAVED.is_in(text) && RUNS_FILE.is_in(text) {
+            signs.push(Sign::new(
+                "download-and-run",
+                weigh_source(line, known),
+                "saves a file from the network and runs it",
+            ));
+        } else if page.kind == Kind::Code && SHELLED.is_in(text) {
+            let weight = match weigh_source(line, known) {
+                Weight::Dangerous if worst_link(text).is_some() => Weight::Dangerous,
+                Weight::Dangerous => Weight::Suspicious,
+                _ => Weight::Note,
+            };
+            signs.push(Sign::new(
+                "exec-and-network",
+                weight,
+                "starts a downloader from inside a program",
+            ));
+        }
+    }
+    if words.have(Words::DECODE) && is_code(line) {
+        let decoded = DECODED_TO_SHELL.is_in(text)
+            || DECODED_EVAL.is_in(text)
+            || DECODED_CODE.is_in(text)
+            || DECODED_RUN.is_in(text);
+        if decoded || ENCODED_POWERSHELL.is_in(text) {
+            signs.push(Sign::new(
+                "encoded-command",
+                Weight::Dangerous,
+                "decodes a hidden text and runs it",
+            ));
+        }
+    }
+    if words.have(Words::BACKDOOR)
+        && (REVERSE_SHELL.is_in(text)
+            || (DUPED.is_in(text) && page.lines.iter().any(|line| SOCKET.is_in(&line.text))))
+    {
+        signs.push(Sign::new(
+            "reverse-shell",
+            Weight::Dangerous,
+            "opens a shell to another machine",
+        ));
+    }
+    if words.have(Words::RUN) && page.kind == Kind::Code && DYNAMIC_IMPORT.is_in(text) {
+        signs.push(Sign::new(
+            "hidden-import",
+            Weight::Suspicious,
+            "calls into the system in a roundabout way",
+        ));
+    }
+    if text.contains("ptth") && (text.contains("//:ptth") || text.contains("//:sptth")) {
+        signs.push(Sign::new(
+            "encoded-command",
+            Weight::Dangerous,
+            "writes an address backwards, so that nobody sees where it leads",
+        ));
+    }
+    raw_address(line, signs);
+    if page.kind == Kind::Code && quoted_ip(text) {
+        signs.push(Sign::new(
+            "raw-ip",
+            Weight::Suspicious,
+            "connects to a bare address that belongs to nobody by name",
+        ));
+    }
+    if text.contains("install") && FOREIGN_PACKAGE.is_in(text) && worst_source(text, known) {
+        signs.push(Sign::new(
+            "foreign-package",
+            Weight::Suspicious,
+            "installs packages from a place of its own",
+        ));
+    }
+}
+
+/// A public address in quotes that something connects to.
+fn quoted_ip(text: &str) -> bool {
+    let found = QUOTED_IP.regex().and_then(|regex| regex.captures(text));
+    let ip = found.and_then(|groups| groups.get(1));
+    ip.is_some_and(|ip| place_of(ip.as_str()) == Place::RawIp)
+}
+
+/// Whether a line names a place that is neither near nor known.
+fn worst_source(text: &str, known: &Known) -> bool {
+    let foreign = |link: &Link| match link.place {
+        Place::Near | Place::Installer => false,
+        _ => {
+            !known.has(link)
+                && ![
+                    "pypi.org",
+                    "pytorch.org",
+                    "nvidia.com",
+                    "npmjs.org",
+                    "npmjs.com",
+                ]
+                .iter()
+                .any(|own| link.host().ends_with(own))
+        }
+    };
+    links(text).iter().any(foreign)
+}
+
+/// A bare public address in a command or a program.
+fn raw_address(line: &Line, signs: &mut Vec<Sign>) {
+    if !line.words.have_any(Words::LINK | Words::FETCH) {
+        return;
+    }
+    let raw = links(&line.text)
+        .into_iter()
+        .any(|link| link.place == Place::RawIp);
+    if raw {
+        let weight = if line
+            .words
+            .have_any(Words::FETCH | Words::POST | Words::SHELL)
+            && is_code(line)
+        {
+            Weight::Dangerous
+        } else {
+            Weight::Suspicious
+        };
+        signs.push(Sign::new(
+            "raw-ip",
+            weight,
+            "goes to a bare address that belongs to nobody by name",
+        ));
+    }
+}
+
+/// How bad it is to run what this line fetches: by where it comes from.
+fn weigh_source(line: &Line, known: &Known) -> Weight {
+    let links = links(&line.text);
+    let weigh = |link: &Link| match link.place {
+        Place::RawIp | Place::ExampleIp | Place::Paste | Place::Inbox | Place::Tunnel => {
+            Weight::Dangerous
+        }
+        Place::Installer => Weight::Note,
+        Place::Near => Weight::Suspicious,
+        _ if link.plain => Weight::Dangerous,
+        Place::Forge | Place::Site if known.has(link) => Weight::Note,
+        Place::Forge => Weight::Suspicious,
+        Place::Site => Weight::Dangerous,
+    };
+    // `curl … | sh` in a sentence is how people speak of it.
+    let unnamed = if line.zone == Zone::Code {
+        Weight::Suspicious
+    } else {
+        Weight::Note
+    };
+    links.iter().map(weigh).max().unwrap_or(unnamed)
+}
+
+/// A link nobody honest fetches a program from.
+fn worst_link(text: &str) -> Option<Link> {
+    links(text).into_iter().find(|link| {
+        matches!(
+            link.place,
+            Place::RawIp | Place::ExampleIp | Place::Paste | Place::Inbox | Place::Tunnel
+        )
+    })
+}
+
+/// Fetched in one line and run in another of the same piece of code.
+pub(super) fn across(page: &Page, known: &Known) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (at, line) in page.lines.iter().enumerate() {
+        if line.words.have(Words::FETCH)
+            && line.zone == Zone::Code
+            && SAVED.is_in(&line.text)
+            && !RUNS_FILE.is_in(&line.text)
+        {
+            let after = page
+                .near(at, 8)
+                .iter()
+                .filter(|other| other.number > line.number);
+            let runs = after.into_iter().any(|other| {
+                other.zone == Zone::Code
+                    && other.words.have(Words::RUN)
+                    && RUNS_FILE.is_in(&other.text)
+            });
+            if runs {
+                let weight = weigh_source(line, known);
+                let sign = Sign::new(
+                    "download-and-run",
+                    weight,
+                    "saves a file from the network, which the lines below run",
+                );
+                found.push(super::finding(&page.path, line, &sign));
+            }
+        }
+    }
+    if page.kind == Kind::Code {
+        found.extend(program(page, known));
+        found.extend(garbled(page));
+    }
+    found
+}
+
+/// A script that fetches, and runs what it did not bring along.
+fn program(page: &Page, known: &Known) -> Vec<Finding> {
+    let fetches = || {
+        page.lines
+            .iter()
+            .filter(|line| line.words.have(Words::FETCH | Words::LINK))
+    };
+    let foreign = fetches().any(|line| {
+        links(&line.text)
+            .iter()
+            .any(|link| !known.has(link) && !matches!(link.place, Place::Near | Place::Installer))
+    });
+    let mut found = Vec::new();
+    let any_fetch = page
+        .lines
+        .iter()
+        .any(|line| line.words.have(Words::FETCH) && !line.about);
+    if !any_fetch {
+        return reverse_shell(page);
+    }
+    for line in page.lines.iter().filter(|line| line.words.have(Words::RUN)) {
+        if WHOLE_EXEC.is_in(&line.text) && !line.about {
+            let weight = if foreign {
+                Weight::Suspicious
+            } else {
+                Weight::Note
+            };
+            let sign = Sign::new(
+                "exec-and-network",
+                weight,
+                "runs text as code in a program that also fetches",
+            );
+            found.push(super::finding(&page.path, line, &sign));
+        }
+    }
+    let writes = page.lines.iter().any(|line| WRITES_FILE.is_in(&line.text));
+    let chmods = page.lines.iter().find(|line| {
+        line.words.have(Words::RUN)
+            && line.text.contains("chmod")
+            && line.text.contains("755")
+                | line.text.contains("+x")
+                | line.text.contains("777")
+                | line.text.contains("s_ixusr")
+    });
+    let runs = page
+        .lines
+        .iter()
+        .any(|line| line.words.have(Words::RUN) && TEMP_RUN.is_in(&line.text));
+    if let Some(line) = chmods.filter(|_| writes && runs && foreign) {
+        let sign = Sign::new(
+            "download-and-run",
+            Weight::Suspicious,
+            "makes a file runnable in a program that fetches, writes and starts things",
+        );
+        found.push(super::finding(&page.path, line, &sign));
+    }
+    found.extend(reverse_shell(page));
+    found
+}
+
+/// A connection whose both ends are tied to a shell.
+fn reverse_shell(page: &Page) -> Vec<Finding> {
+    let connects = page.lines.iter().any(|line| SOCKET.is_in(&line.text));
+    let shell = page.lines.iter().find(|line| {
+        line.words.have(Words::BACKDOOR)
+            && (SHELL_SPAWN.is_in(&line.text) || DUPED.is_in(&line.text))
+    });
+    match shell.filter(|_| connects) {
+        Some(line) => {
+            let sign = Sign::new(
+                "reverse-shell",
+                Weight::Dangerous,
+                "ties a shell to a network connection",
+            );
+            vec![super::finding(&page.path, line, &sign)]
+        }
+        None => Vec::new(),
+    }
+}
+
+/// Names nobody would choose.
+fn garbled(page: &Page) -> Vec<Finding> {
+    /// A few such names may come from a compiler.
+    const MANY: usize = 12;
+    let lines: Vec<&Line> = page
+        .lines
+        .iter()
+        .filter(|line| line.words.have(Words::GARBLED))
+        .collect();
+    let count: usize = lines
+        .iter()
+        .map(|line| {
+            GARBLED
+                .regex()
+                .map_or(0, |regex| regex.find_iter(&line.text).count())
+        })
+        .sum();
+    match lines.first().filter(|_| count >= MANY) {
+        Some(line) => {
+            let sign = Sign::new(
+                "obfuscated",
+                Weight::Dangerous,
+                "is written so that nobody can read what it does",
+            );
+            vec![super::finding(&page.path, line, &sign)]
+        }
+        None => Vec::new(),
+    }
+}
+
+/// Whether a decoded line would do something when run.
+pub(super) fn is_command(line: &Line) -> bool {
+    let acts = line.words.have_any(Words::FETCH | Words::BACKDOOR);
+    let runs = line.words.have(Words::SHELL)
+        || [
+            "import os",
+            "subprocess",
+            "child_process",
+            "invoke-",
+            "/bin/",
+        ]
+        .iter()
+        .any(|word| line.text.contains(word));
+    (acts && (runs || line.words.have(Words::LINK) || !links(&line.text).is_empty()))
+        || (runs && line.words.have(Words::RUN | Words::LINK))
+}
+
+/// Code, or a command in the middle of a sentence.
+fn is_code(line: &Line) -> bool {
+    line.zone == Zone::Code || line.raw.contains('`') || line.words.have_any(Words::SHELL)
+}

@@ -1,0 +1,135 @@
+//! `chela skills scan`: what the files of a skill would do, line by line.
+
+use std::path::PathBuf;
+
+use chela_config::Severity;
+use chela_skills::{
+    Finding, FirstLook, Package, ScanReport, ScanVerdict, SkillContents, SkillScanner, Source,
+    inspect,
+};
+use serde_json::json;
+
+use super::Desk;
+use crate::cmd::Outcome;
+use crate::fail::Exit;
+use crate::screen::{Screen, counted};
+
+pub fn run(desk: &Desk, screen: &mut Screen, what: &[String], json: bool) -> Outcome {
+    let scanned = scanned(desk, what)?;
+    let worst = scanned.iter().map(|scanned| scanned.report.verdict).max();
+    let exit = match worst {
+        Some(ScanVerdict::Suspicious | ScanVerdict::Dangerous) => Exit::Findings,
+        _ => Exit::Fine,
+    };
+    if json {
+        let rows = scanned.iter().map(|scanned| {
+            json!({
+                "name": scanned.name, "folder": scanned.folder,
+                "verdict": scanned.report.verdict, "findings": scanned.report.findings,
+            })
+        });
+        screen.json(&rows.collect::<Vec<_>>())?;
+        return Ok(exit);
+    }
+    for scanned in &scanned {
+        print(desk, screen, scanned)?;
+    }
+    let count = |verdict| {
+        let alike = scanned
+            .iter()
+            .filter(|scanned| scanned.report.verdict == verdict);
+        alike.count()
+    };
+    let (dangerous, suspicious) = (
+        count(ScanVerdict::Dangerous),
+        count(ScanVerdict::Suspicious),
+    );
+    screen.line(match (scanned.len(), dangerous, suspicious) {
+        (0, ..) => "There is no skill to look into.".to_owned(),
+        (all, 0, 0) => format!("{} looked into, nothing stands out.", counted(all, "skill")),
+        (all, dangerous, suspicious) => format!(
+            "{} looked into: {dangerous} dangerous, {suspicious} suspicious.",
+            counted(all, "skill")
+        ),
+    })?;
+    Ok(exit)
+}
+
+struct Scanned {
+    name: String,
+    folder: PathBuf,
+    report: ScanReport,
+}
+
+/// The named skills and folders; without a name all skills that are not ours.
+fn scanned(desk: &Desk, what: &[String]) -> Result<Vec<Scanned>, crate::fail::Fail> {
+    let mut scanned = Vec::new();
+    let of_folder = |folder: PathBuf| Scanned {
+        name: folder
+            .file_name()
+            .map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+        report: inspect(&Package::read(&folder)),
+        folder,
+    };
+    let of_skill = |skill: &chela_skills::Skill| Scanned {
+        name: skill.name.clone(),
+        folder: skill.folder.clone(),
+        report: FirstLook.scan(&SkillContents::of(skill)),
+    };
+    for named in what {
+        let path = desk.host.expand(named);
+        scanned.push(match desk.skills.get(named) {
+            Some(skill) if !named.contains('/') => of_skill(skill.skill()),
+            _ if path.is_dir() => of_folder(path),
+            _ => match desk.shelf.catalog().skipped_by_name(named).next() {
+                Some(skipped) => of_folder(skipped.path.clone()),
+                None => return Err(desk.unknown(named)),
+            },
+        });
+    }
+    if what.is_empty() {
+        let found = desk.skills.skills().iter().map(|skill| skill.skill());
+        scanned.extend(
+            found
+                .filter(|skill| skill.source != Source::Bundled)
+                .map(of_skill),
+        );
+        let skipped = desk.shelf.catalog().skipped.iter();
+        scanned.extend(
+            skipped
+                .filter(|skipped| skipped.path.is_dir())
+                .map(|skipped| of_folder(skipped.path.clone())),
+        );
+    }
+    Ok(scanned)
+}
+
+fn print(desk: &Desk, screen: &mut Screen, scanned: &Scanned) -> std::io::Result<()> {
+    let paint = screen.paint;
+    let verdict = match scanned.report.verdict {
+        ScanVerdict::Clean => paint.good("clean"),
+        ScanVerdict::Suspicious => paint.warn("suspicious"),
+        ScanVerdict::Dangerous => paint.bad("dangerous"),
+    };
+    let place = paint.dim(desk.host.compact(&scanned.folder));
+    screen.line(format!("{verdict} {} {place}", paint.bold(&scanned.name)))?;
+    for found in &scanned.report.findings {
+        finding(screen, "  ", found)?;
+    }
+    Ok(())
+}
+
+/// One finding: how bad, where, what it would do, and the line itself.
+pub fn finding(screen: &mut Screen, indent: &str, finding: &Finding) -> std::io::Result<()> {
+    let paint = screen.paint;
+    let mark = match finding.severity {
+        Severity::Error => paint.bad("!!"),
+        Severity::Warning => paint.warn("! "),
+        Severity::Note => paint.dim("- "),
+    };
+    screen.line(format!("{indent}{mark} {finding} [{}]", finding.code))?;
+    if let Some(excerpt) = &finding.excerpt {
+        screen.line(paint.dim(format!("{indent}     {excerpt}")))?;
+    }
+    Ok(())
+}

@@ -13,6 +13,7 @@ mod guard;
 mod inbound;
 mod limits;
 mod outlet;
+mod printed;
 mod remembered;
 mod request;
 mod rewritten;

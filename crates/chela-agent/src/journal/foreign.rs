@@ -5,7 +5,7 @@
 //! not change that: what they left standing is still there. And a copy is known by its content,
 //! wherever it lies.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use chela_core::ContentHash;
 use rusqlite::{Connection, params};
@@ -23,6 +23,18 @@ impl Journal {
     pub fn is_foreign(&self, path: &Path) -> Result<bool, JournalError> {
         let found = self.read(|connection| is_foreign_on_disk(connection, path))?;
         Ok(found.unwrap_or(false))
+    }
+
+    /// The files that hold foreign text, by where they lie.
+    pub fn foreign_files(&self) -> Result<Vec<PathBuf>, JournalError> {
+        let found = self.read(|connection| {
+            connection
+                .prepare_cached("SELECT path FROM foreign_files")?
+                .query_map([], |row| row.get::<_, String>(0))?
+                .map(|path| path.map(PathBuf::from))
+                .collect::<rusqlite::Result<Vec<_>>>()
+        })?;
+        Ok(found.unwrap_or_default())
     }
 
     /// Notes that a file the runtime itself wrote holds foreign text.

@@ -163,7 +163,9 @@ impl Turn<'_> {
             progress: &progress,
             approver,
         };
-        toolbox.run_prepared(&case.prepared, made).await
+        let output = toolbox.run_prepared(&case.prepared, made).await;
+        let spec = case.prepared.tool.spec();
+        self.relabelled(call, spec, &case.prepared.arguments, output)
     }
 
     /// What cannot be put on record is not done.

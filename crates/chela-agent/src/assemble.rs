@@ -26,6 +26,7 @@ use chela_workspace::{
 
 use crate::knobs::{Knobs, OwnerView};
 use crate::report::{Limits, SandboxState};
+use crate::sandbox;
 use crate::secret::{SecretError, installation_secret};
 use crate::secrets::redactor_for_prompts;
 use crate::skills::{listing_of, skills_of};
@@ -218,10 +219,9 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
                 per_file: chela_workspace::limit_in_words(knobs.bootstrap.per_file),
                 total: chela_workspace::limit_in_words(knobs.bootstrap.total),
             },
-            // Nothing runs tools yet, so nothing is sandboxed, whatever is configured.
             sandbox: SandboxState {
                 mode: knobs.sandbox_mode.to_owned(),
-                sandboxed: false,
+                sandboxed: input.sandbox.is_some(),
             },
             context_window: knobs.context_window,
             skills: Arc::clone(&known.skills),
@@ -348,7 +348,9 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
     ) -> Result<PromptInput, AssembleError> {
         let knobs = &*facts.known.knobs;
         let model = facts.ask.model.clone().or_else(|| knobs.model.clone());
+        let (sandbox, working_dir) = self.sandbox(facts);
         Ok(PromptInput {
+            sandbox,
             tools: facts.tools.iter().map(toolset::listed_as).collect(),
             empty_tools: EmptyTools::None,
             mode: facts.mode,
@@ -381,7 +383,7 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
             reasoning: knobs.reasoning,
             thinking: knobs.thinking.clone(),
             ..PromptInput::new(match facts.ask.machine {
-                Machine::This => knobs.workspace.display().to_string(),
+                Machine::This => working_dir.display().to_string(),
                 Machine::Anywhere => "<workspace>".to_owned(),
             })
         })
@@ -396,13 +398,41 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
         files.map(|file| context_file(file, redactor)).collect()
     }
 
+    /// What there is to say of a sandbox, and the folder that relative paths start in.
+    fn sandbox(&self, facts: &Facts<'_>) -> (Option<chela_prompt::Sandbox>, PathBuf) {
+        let knobs = &*facts.known.knobs;
+        let Some(view) = self.loaded().agent(&knobs.agent) else {
+            return (None, knobs.workspace.clone());
+        };
+        let session = sandbox::Session {
+            host: self.host(),
+            loaded: self.loaded(),
+            view: &view,
+            key: facts.session,
+            channel: facts.channel.as_deref(),
+            skills: &facts.known.skills,
+        };
+        match facts.ask.machine {
+            Machine::This => {
+                let standing = session.standing();
+                let said = session.facts(&standing);
+                (said, standing.workdir(&knobs.workspace))
+            }
+            Machine::Anywhere => (session.anywhere(), knobs.workspace.clone()),
+        }
+    }
+
     /// The tools the agent would get if a session began now.
     fn tools(&self, ask: &Ask, session: &SessionKey, known: &Known) -> Vec<ToolSchema> {
         let mut offered = known
             .tools
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        let key = (session.to_string(), ask.size);
+        let channel = ask.channel.as_deref();
+        let key = (
+            format!("{session} {}", channel.unwrap_or_default()),
+            ask.size,
+        );
         if let Some((_, tools)) = offered.iter().find(|(known, _)| *known == key) {
             return tools.clone();
         }
@@ -416,6 +446,7 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
                     view: &view,
                     session,
                     size: ask.size,
+                    channel,
                     skills: &known.skills,
                 })
             })

@@ -3,6 +3,7 @@
 mod attached;
 mod compacting;
 mod desk;
+mod elevation;
 mod ending;
 mod flush;
 mod lane;
@@ -23,7 +24,7 @@ use chela_core::{AgentId, Audience, SessionForm, SessionKey};
 use chela_guard::flow::{Provenance, Taint};
 use chela_model::{Chain, ResolveError, Usage};
 use chela_tools::exec::Commands;
-use chela_tools::{Policy, PolicyAsk, Sandboxed, Sender, Tool, Toolbox};
+use chela_tools::{Policy, PolicyAsk, Sender, Tool, Toolbox};
 use tokio::sync::Notify;
 
 use crate::agent::{Agents, OpenError};
@@ -32,6 +33,7 @@ use crate::halt::{Halt, LOOK_EVERY};
 use crate::journal::Pen;
 use crate::local;
 use crate::reply::{ACK_MAX_CHARS, GateSettings, WithWord};
+use crate::sandbox;
 use crate::session::{ResetRules, ResetWhy, Session, SessionError, Sessions, Source};
 use crate::subagents::{Children, Grant, Runs, kept_grant};
 use crate::toolset;
@@ -192,9 +194,21 @@ impl Conversation {
             false => None,
         };
         let spool = agents.spool(&agent, &key);
+        let skills = agents.assembler.skills(&agent)?;
+        let place = sandbox::Session {
+            host: &agents.host,
+            loaded: &agents.loaded,
+            view: &view,
+            key: &key,
+            channel: ask.channel.as_deref(),
+            skills: &skills,
+        };
+        let commands = toolset::commands(&place, spool);
+        // Without them commands and file tools say what is wrong when they are used.
+        let _ = commands.sandbox().make_folders();
         let seen = Arc::new(Seen::inheriting(role.seen));
         let talk = Self {
-            commands: toolset::commands(&agents.host, &agents.loaded, &view, spool),
+            commands,
             pen: Arc::new(Pen::new(agents.journal(&agent), &key, Arc::clone(&seen))),
             state: Mutex::new(State {
                 meter: ContextMeter {
@@ -374,7 +388,7 @@ impl Conversation {
             provider: model.map(|(provider, _)| provider),
             model: model.map(|(_, model)| model),
             sender: self.ask.sender.as_ref(),
-            sandboxed: Sandboxed::No,
+            sandboxed: self.commands.sandbox().sandboxed(),
         }))
     }
 

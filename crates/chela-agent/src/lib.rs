@@ -19,6 +19,7 @@ pub mod lint;
 mod local;
 pub mod reply;
 pub mod report;
+pub mod sandbox;
 pub mod saved;
 mod secret;
 mod secrets;

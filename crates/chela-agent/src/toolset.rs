@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use chela_config::model::WorkspaceAccess;
 use chela_config::{AgentView, Loaded};
 use chela_core::{Host, SessionKey, Trust};
 use chela_memory::MemorySettings;
@@ -11,16 +12,18 @@ use chela_memory::source::Places as MemoryPlaces;
 use chela_model::{Input, ModelInfo, ToolSchema};
 use chela_prompt::Tool as ListedTool;
 use chela_skills::AgentSkills;
-use chela_tools::exec::{Commands, CommandsSetup};
+use chela_tools::exec::{Commands, CommandsAsk, CommandsSetup};
 use chela_tools::place::{Access, Root};
+use chela_tools::sandbox::Standing;
 use chela_tools::web::web_tools;
 use chela_tools::{
-    ImageInput, Journal, MemoryAccess, ModelFacts, NoSessions, NoSpawner, Sandboxed, Sender,
-    SessionsView, Spawner, Spec, Toolbox, ToolboxSettings,
+    ImageInput, Journal, MemoryAccess, ModelFacts, NoSessions, NoSpawner, Sender, SessionsView,
+    Spawner, Spec, Toolbox, ToolboxSettings,
 };
 
 use crate::assemble::Size;
 use crate::file_trust::FileTrust;
+use crate::sandbox;
 use crate::vectors::vectors_of;
 
 /// What the tools of one session are made from.
@@ -48,16 +51,17 @@ pub struct ToolsetAsk<'a> {
 
 /// The tools of a session.
 pub fn toolbox(ask: &ToolsetAsk<'_>) -> Toolbox {
+    let standing = ask.commands.sandbox();
     Toolbox::build(ToolboxSettings {
         host: ask.host,
         loaded: ask.loaded,
         view: ask.view,
-        workspace: ask.view.workspace.value.clone(),
+        workspace: standing.workdir(&ask.view.workspace.value),
         session: ask.session,
         model: ask.model.map(facts_of).unwrap_or_default(),
         sender: ask.sender,
-        sandboxed: Sandboxed::No,
-        roots: roots(ask.skills),
+        sandboxed: standing.sandboxed(),
+        roots: roots(ask, standing),
         trust_of: Some(ask.trust.for_tools()),
         journal: ask.journal.clone(),
         spool: ask.spool.clone(),
@@ -107,6 +111,7 @@ pub struct PreviewAsk<'a> {
     pub view: &'a AgentView,
     pub session: &'a SessionKey,
     pub size: Size,
+    pub channel: Option<&'a str>,
     pub skills: &'a AgentSkills,
 }
 
@@ -139,6 +144,7 @@ pub fn effects(
         view: &view,
         session: &SessionKey::main(agent),
         size: Size::Full,
+        channel: None,
         skills,
     });
     let effect = |spec: &Spec| ToolEffect {
@@ -150,7 +156,15 @@ pub fn effects(
 }
 
 fn preview_toolbox(ask: &PreviewAsk<'_>) -> Toolbox {
-    let commands = commands(ask.host, ask.loaded, ask.view, PathBuf::new());
+    let session = sandbox::Session {
+        host: ask.host,
+        loaded: ask.loaded,
+        view: ask.view,
+        key: ask.session,
+        channel: ask.channel,
+        skills: ask.skills,
+    };
+    let commands = commands(&session, PathBuf::new());
     let toolbox = toolbox(&ToolsetAsk {
         commands: &commands,
         own: &[],
@@ -171,8 +185,14 @@ fn preview_toolbox(ask: &PreviewAsk<'_>) -> Toolbox {
 }
 
 /// What runs the commands of a session. Nothing starts before it is asked for.
-pub fn commands(host: &Host, loaded: &Loaded, view: &AgentView, spool: PathBuf) -> Commands {
-    Commands::new(CommandsSetup::of(host, loaded, view, spool))
+pub fn commands(session: &sandbox::Session<'_>, spool: PathBuf) -> Commands {
+    Commands::new(CommandsSetup::of(CommandsAsk {
+        host: session.host,
+        loaded: session.loaded,
+        view: session.view,
+        spool,
+        sandbox: session.standing(),
+    }))
 }
 
 /// A tool as the prompt lists it: tools the prompt has words for need no summary.
@@ -197,13 +217,19 @@ fn facts_of(model: &ModelInfo) -> ModelFacts {
     }
 }
 
-/// Skills are read where they lie.
-fn roots(skills: &AgentSkills) -> Vec<Root> {
-    skills
+/// Skills are read where they lie, and so is a workspace that a sandbox may only read.
+fn roots(ask: &ToolsetAsk<'_>, standing: &Standing) -> Vec<Root> {
+    let read_only = standing.access() == Some(WorkspaceAccess::Ro);
+    let workspace = read_only.then(|| {
+        let workspace = ask.view.workspace.value.clone();
+        Root::new(workspace, Access::Read, Trust::Agent)
+    });
+    ask.skills
         .listed()
         .into_iter()
         .filter_map(|skill| skill.file.parent())
         .map(|folder| Root::new(folder, Access::Read, Trust::Owner))
+        .chain(workspace)
         .collect()
 }
 

@@ -57,6 +57,8 @@ pub struct Host {
     /// The folder the command was started in.
     pub cwd: PathBuf,
     pub env: HostEnv,
+    /// The file of this very program, to start it again around a sandboxed command.
+    pub program: Option<PathBuf>,
     pub facts: MachineFacts,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
@@ -81,6 +83,7 @@ impl Host {
             cwd: user_home.clone(),
             user_home,
             env: HostEnv::new(),
+            program: None,
             facts: MachineFacts::default(),
             clock: Arc::new(FixedClock(UNIX_EPOCH + Duration::from_secs(1_700_000_000))),
             entropy: Arc::new(FixedEntropy(7)),

@@ -255,7 +255,7 @@ fn read_sandbox(info: &mut Object) -> Result<Option<Sandbox>, FactsError> {
             Some(false) => HostBrowser::Blocked,
             None => HostBrowser::Unknown,
         },
-        elevated: None,
+        ..Sandbox::default()
     };
     if let Some(mut elevated) = info.object("elevated")? {
         sandbox.elevated = Some(read_elevated(&mut elevated)?);

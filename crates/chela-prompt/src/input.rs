@@ -305,6 +305,19 @@ pub struct Sandbox {
     pub browser_bridge: Option<String>,
     pub host_browser: HostBrowser,
     pub elevated: Option<Elevated>,
+    /// What the kernel holds commands to; absent where that is not known.
+    pub walls: Option<SandboxWalls>,
+    /// Why the sandbox that must be there cannot be built.
+    pub missing: Option<String>,
+}
+
+/// What the kernel holds sandboxed commands to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SandboxWalls {
+    /// Hosts that can be reached; none: there is no network.
+    pub hosts: Vec<String>,
+    /// In words: `256 processes, 1024 MiB of memory`.
+    pub limits: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

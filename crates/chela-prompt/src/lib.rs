@@ -61,8 +61,8 @@ pub use input::{
     Acp, Citations, Completeness, ContextFile, Contribution, Delegation, Elevated, ElevatedLevel,
     ElevatedPermission, EmptyTools, FullAccess, FullAccessBlock, HostBrowser, MemoryRecall,
     OwnerDisplay, Owners, PromptInput, PromptMode, ReactionLevel, Reactions, ReasoningLevel,
-    Replacement, ReplyFormat, RuntimeFacts, Sandbox, SilentReplies, SkillEntry, SkillsListing,
-    Sourced, Tool, TruncationNotice, WorkspaceAccess,
+    Replacement, ReplyFormat, RuntimeFacts, Sandbox, SandboxWalls, SilentReplies, SkillEntry,
+    SkillsListing, Sourced, Tool, TruncationNotice, WorkspaceAccess,
 };
 pub use json::TokenCount;
 pub use owners::digest as owner_digest;

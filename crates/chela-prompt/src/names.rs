@@ -1,6 +1,6 @@
 //! What the names in the text files mean.
 
-use crate::out::Out;
+use crate::out::{Out, one_line};
 use crate::runtime_line;
 use crate::tool_list::core_tools;
 use crate::view::{View, lines, value};
@@ -51,7 +51,7 @@ pub(crate) fn value_of(name: &str) -> Option<Write> {
 
 /// Conditions. Besides these, `tool.NAME` holds when the core tool of that name is available.
 #[rustfmt::skip]
-static FLAGS: [(&str, Holds); 38] = [
+static FLAGS: [(&str, Holds); 42] = [
     ("no_tools", |v| v.tools.is_empty() && v.input.empty_tools == EmptyTools::Unknown),
     ("without_tools", |v| v.tools.is_empty() && v.input.empty_tools == EmptyTools::None),
     ("tool.update_plan", |v| v.tools.has("update_plan")),
@@ -79,6 +79,10 @@ static FLAGS: [(&str, Holds); 38] = [
     ("access_rw", |v| v.access() == Some(Access::ReadWrite)),
     ("agent_mount", |v| v.in_sandbox(|sandbox| &sandbox.agent_mount).is_some()),
     ("browser_bridge", |v| v.in_sandbox(|sandbox| &sandbox.browser_bridge).is_some()),
+    ("sandbox_missing", |v| v.in_sandbox(|sandbox| &sandbox.missing).is_some()),
+    ("walls", |v| v.walls().is_some()),
+    ("network_none", |v| v.walls().is_some_and(|walls| walls.hosts.is_empty())),
+    ("network_hosts", |v| v.walls().is_some_and(|walls| !walls.hosts.is_empty())),
     ("host_browser_allowed", |v| v.host_browser() == Some(HostBrowser::Allowed)),
     ("host_browser_blocked", |v| v.host_browser() == Some(HostBrowser::Blocked)),
     ("elevated", |v| v.elevated().is_some()),
@@ -98,7 +102,7 @@ static FLAGS: [(&str, Holds); 38] = [
 
 /// Values. Each is written so that it stays inside its line, or brings its own lines.
 #[rustfmt::skip]
-static VALUES: [(&str, Write); 28] = [
+static VALUES: [(&str, Write); 31] = [
     ("tools", |v, out| v.tools.write(out)),
     ("native_commands", |v, out| out.push_lines("", &lines(&v.input.native_commands))),
     ("skills", |v, out| v.write_skills(out)),
@@ -119,6 +123,9 @@ static VALUES: [(&str, Write); 28] = [
     ("container_dir", |v, out| out.push(&v.container_dir().unwrap_or_default())),
     ("agent_mount", |v, out| out.push(&v.in_sandbox(|sandbox| &sandbox.agent_mount).unwrap_or_default())),
     ("browser_bridge", |v, out| out.push(&v.in_sandbox(|sandbox| &sandbox.browser_bridge).unwrap_or_default())),
+    ("sandbox_missing", |v, out| out.push(&v.in_sandbox(|sandbox| &sandbox.missing).unwrap_or_default())),
+    ("network_hosts", |v, out| v.write_hosts(out)),
+    ("sandbox_limits", |v, out| out.push(&one_line(v.walls().map_or("", |walls| &walls.limits)))),
     ("elevated_level", |v, out| {
         out.push(v.elevated().and_then(|elevated| elevated.level).map_or("", ElevatedLevel::as_str));
     }),

@@ -12,7 +12,8 @@ use crate::out::{Out, Source, item, one_line};
 use crate::tool_list::ToolList;
 use crate::{
     Elevated, ElevatedPermission, FullAccess, FullAccessBlock, HostBrowser, MemoryRecall, PartKind,
-    PromptInput, PromptMode, ReactionLevel, Sandbox, Sourced, SpanOrigin, WorkspaceAccess, owners,
+    PromptInput, PromptMode, ReactionLevel, Sandbox, SandboxWalls, Sourced, SpanOrigin,
+    WorkspaceAccess, owners,
 };
 
 pub(crate) struct View<'a> {
@@ -80,6 +81,16 @@ impl<'a> View<'a> {
 
     pub(crate) fn container_dir(&self) -> Option<Cow<'a, str>> {
         self.in_sandbox(|sandbox| &sandbox.container_dir)
+    }
+
+    pub(crate) fn walls(&self) -> Option<&'a SandboxWalls> {
+        self.sandbox()?.walls.as_ref()
+    }
+
+    pub(crate) fn write_hosts(&self, out: &mut Out) {
+        let hosts = self.walls().map_or(&[][..], |walls| &walls.hosts);
+        let hosts: Vec<_> = hosts.iter().map(|host| one_line(host)).collect();
+        out.push(&hosts.join(", "));
     }
 
     pub(crate) fn host_browser(&self) -> Option<HostBrowser> {

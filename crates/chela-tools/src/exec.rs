@@ -2,10 +2,11 @@
 
 mod environment;
 mod network;
+mod place;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chela_config::model::{BareUnit, Config, Exec, Secret};
@@ -17,12 +18,14 @@ use serde_json::{Map, Value};
 
 use crate::approvals::{Document, Gate, GateSetup, Harden, Planned, Reviewer};
 use crate::process::{
-    Job, Launch, Notices, ProcessTool, Processes, ProcessesSetup, Talk, plain, whole,
+    Job, Launch, Notices, ProcessTool, Processes, ProcessesSetup, Talk, Watch, plain, whole,
 };
+use crate::sandbox::{Elevation, Proxy, Standing};
 use crate::schema::{self, Kind, Schema};
 use crate::{Call, Effect, Output, Progress, Prospect, Running, Sink, SinkKind, Spec, Tool};
 
 use environment::{Surroundings, refused};
+use place::Place;
 
 /// People are shown the newest output this often.
 const TELL_EVERY: Duration = Duration::from_millis(1_000);
@@ -47,6 +50,29 @@ pub struct CommandsSetup {
     pub secrets: Vec<String>,
     /// Looks at commands before a person does, in mode `auto`.
     pub reviewer: Option<Arc<dyn Reviewer>>,
+    /// Where they run.
+    pub sandbox: Arc<Standing>,
+    /// Whether a call may ask to leave the sandbox at all (`tools.elevated.enabled`).
+    pub leaving: Leaving,
+}
+
+/// Whether leaving the sandbox can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leaving {
+    Never,
+    /// Each time it is decided anew.
+    Possible,
+}
+
+/// Whose commands they are to be.
+#[derive(Debug)]
+pub struct CommandsAsk<'a> {
+    pub host: &'a Host,
+    pub loaded: &'a Loaded,
+    pub view: &'a AgentView,
+    /// Folder of the session for long output.
+    pub spool: PathBuf,
+    pub sandbox: Standing,
 }
 
 impl std::fmt::Debug for CommandsSetup {
@@ -60,7 +86,14 @@ impl std::fmt::Debug for CommandsSetup {
 
 impl CommandsSetup {
     /// The settings of one agent.
-    pub fn of(host: &Host, loaded: &Loaded, view: &AgentView, spool: PathBuf) -> Self {
+    pub fn of(ask: CommandsAsk<'_>) -> Self {
+        let CommandsAsk {
+            host,
+            loaded,
+            view,
+            spool,
+            sandbox,
+        } = ask;
         let config = &loaded.config;
         let exec = view.tools.value.exec.as_ref().unwrap_or(&config.tools.exec);
         let expires_after = config
@@ -80,6 +113,11 @@ impl CommandsSetup {
             expires_after: expires_after.unwrap_or(Duration::from_secs(600)),
             secrets: secrets(config),
             reviewer: None,
+            leaving: match (&sandbox, config.tools.elevated.enabled) {
+                (Standing::Inside(_) | Standing::Refused { .. }, Some(true)) => Leaving::Possible,
+                _ => Leaving::Never,
+            },
+            sandbox: Arc::new(sandbox),
         }
     }
 }
@@ -127,6 +165,16 @@ impl Commands {
         }
     }
 
+    /// Where they run.
+    pub fn sandbox(&self) -> &Arc<Standing> {
+        &self.exec.setup.sandbox
+    }
+
+    /// How far commands may leave the sandbox from now on. Until this is said, not at all.
+    pub fn elevate(&self, elevation: Elevation) {
+        *lock(&self.exec.elevation) = elevation;
+    }
+
     /// For the toolbox.
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
         vec![
@@ -143,6 +191,9 @@ pub struct ExecTool {
     setup: CommandsSetup,
     gate: Gate,
     processes: Processes,
+    elevation: Mutex<Elevation>,
+    /// The way out of the sandbox, from the first command that needs it.
+    proxy: Mutex<Option<Proxy>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -160,6 +211,8 @@ struct Arguments {
     #[serde(default)]
     pty: bool,
     ask: Option<String>,
+    #[serde(default)]
+    elevated: bool,
 }
 
 impl ExecTool {
@@ -173,19 +226,45 @@ impl ExecTool {
             reviewer: setup.reviewer.clone(),
         });
         Self {
-            spec: spec(),
+            spec: spec(&setup),
             setup,
             gate,
             processes,
+            elevation: Mutex::new(Elevation::none()),
+            proxy: Mutex::default(),
         }
+    }
+
+    /// Starts a command the owner typed where a call would run it. Nobody is asked: the owner
+    /// did.
+    pub fn for_the_owner(&self, argv: Vec<String>, timeout: Duration) -> Result<Arc<Job>, Output> {
+        let arguments = Arguments {
+            command: None,
+            argv: Some(argv),
+            workdir: None,
+            env: BTreeMap::new(),
+            yield_ms: None,
+            background: false,
+            timeout_seconds: Some(timeout.as_secs()),
+            pty: false,
+            ask: None,
+            elevated: false,
+        };
+        let (place, _) = self.place(false)?;
+        let planned = self.plan(&arguments, place)?;
+        let launch = self.put(self.launch(planned, &arguments), place)?;
+        self.processes
+            .start(launch)
+            .map_err(|error| Output::failed(error.to_string()))
     }
 
     async fn act(&self, call: Call<'_>) -> Result<Output, Output> {
         let arguments: Arguments = schema::read(call.arguments)?;
-        let planned = self.plan(&arguments)?;
+        let (place, asked) = self.place(arguments.elevated)?;
+        let planned = self.plan(&arguments, place)?;
         let harden = match arguments.ask.as_deref() {
             Some("always") => Harden::Always,
-            _ => Harden::No,
+            _ => asked,
         };
         let failed = |error: &dyn std::fmt::Display| Output::failed(error.to_string());
         let cleared = self.gate.clear(planned, harden, call.approver).await;
@@ -193,6 +272,7 @@ impl ExecTool {
             .and_then(|cleared| cleared.check())
             .map_err(|refusal| failed(&refusal))?;
         let launch = self.launch(planned, &arguments);
+        let launch = self.put(launch, place)?;
         let job = self
             .processes
             .start(launch)
@@ -200,11 +280,11 @@ impl ExecTool {
         self.follow(job, &arguments, call).await
     }
 
-    fn plan(&self, arguments: &Arguments) -> Result<Planned, Output> {
+    fn plan(&self, arguments: &Arguments, place: Place<'_>) -> Result<Planned, Output> {
         if let Some(why) = arguments.env.keys().find_map(|name| refused(name)) {
             return Err(Output::failed(why));
         }
-        let folder = self.folder(arguments.workdir.as_deref())?;
+        let folder = self.folder(arguments.workdir.as_deref(), place)?;
         let surroundings = Surroundings {
             host: &self.setup.host,
             prepend: &self.setup.config.path_prepend,
@@ -217,6 +297,9 @@ impl ExecTool {
             "dumb"
         };
         env.insert("TERM".to_owned(), term.to_owned());
+        if let Place::Sandbox(plan) = place {
+            env = plan.variables(&env);
+        }
         let planned = match (&arguments.command, &arguments.argv) {
             (Some(line), None) if !line.trim().is_empty() => Planned::line(line, folder, env),
             (None, Some(words)) if words.first().is_some_and(|name| !name.is_empty()) => {
@@ -231,21 +314,6 @@ impl ExecTool {
         planned
             .map(|planned| planned.with_variables(arguments.env.clone()))
             .map_err(|error| Output::failed(format!("{error}.")))
-    }
-
-    fn folder(&self, workdir: Option<&str>) -> Result<PathBuf, Output> {
-        let workspace: &Path = &self.setup.workspace;
-        let folder = match workdir {
-            Some(folder) => self.setup.host.expand_from(folder, workspace),
-            None => workspace.to_owned(),
-        };
-        match folder.canonicalize() {
-            Ok(folder) if folder.is_dir() => Ok(folder),
-            _ => Err(Output::failed(format!(
-                "The folder {} does not exist.",
-                chela_core::sanitize::literal(&self.setup.host.compact(&folder))
-            ))),
-        }
     }
 
     fn launch(&self, planned: Planned, arguments: &Arguments) -> Launch {
@@ -269,6 +337,7 @@ impl ExecTool {
                 (false, false) => Talk::Pipe,
             },
             timeout: Duration::from_secs(seconds.min(config.timeout_seconds)),
+            watch: Watch::default(),
         }
     }
 
@@ -321,7 +390,10 @@ impl Tool for ExecTool {
     }
 
     fn prospect(&self, arguments: &Map<String, Value>) -> Prospect {
-        let planned = schema::read(arguments).and_then(|arguments| self.plan(&arguments));
+        let planned = schema::read(arguments).and_then(|arguments: Arguments| {
+            let (place, _) = self.place(arguments.elevated)?;
+            self.plan(&arguments, place)
+        });
         match planned {
             Ok(planned) => Prospect {
                 standing: self.gate.standing(&planned),
@@ -339,8 +411,14 @@ impl Tool for ExecTool {
     }
 }
 
-fn spec() -> Spec {
-    let parameters = Schema::object()
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn spec(setup: &CommandsSetup) -> Spec {
+    let mut parameters = Schema::object()
         .optional("command", Kind::text(), "The command line. A plain command runs without a shell; pipes, variables and the like run in sh.")
         .optional("argv", Kind::list(Kind::text()), "Instead of command: program and arguments, each as it is; never a shell.")
         .optional("workdir", Kind::text(), "Folder to run in. Default: the workspace.")
@@ -349,16 +427,26 @@ fn spec() -> Spec {
         .optional("background", Kind::flag(), "Leave it in the background at once; process can feed its input.")
         .optional("timeoutSeconds", Kind::integer().min(1), "End it after this many seconds.")
         .optional("pty", Kind::flag(), "Give it a terminal, for programs that insist on one.")
-        .optional("ask", Kind::one_of(&["always"]), "Have the owner asked even if the command is allowed.")
-        .build();
+        .optional("ask", Kind::one_of(&["always"]), "Have the owner asked even if the command is allowed.");
+    if setup.leaving == Leaving::Possible {
+        parameters = parameters.optional(
+            "elevated",
+            Kind::flag(),
+            "Run it on the host instead of in the sandbox, where the user allows that.",
+        );
+    }
+    let place = match &*setup.sandbox {
+        Standing::Outside { .. } => "on this machine",
+        Standing::Inside(_) | Standing::Refused { .. } => "in the sandbox",
+    };
     Spec {
         name: "exec",
-        description: "Run a command on this machine. Output and errors come back together with \
-            the exit code; a command that takes longer goes on in the background and process \
-            follows it. What it leaves running is ended when it ends, so start servers with \
-            background: true."
-            .to_owned(),
-        parameters,
+        description: format!(
+            "Run a command {place}. Output and errors come back together with the exit code; a \
+             command that takes longer goes on in the background and process follows it. What it \
+             leaves running is ended when it ends, so start servers with background: true."
+        ),
+        parameters: parameters.build(),
         effect: Effect::Irreversible,
         sinks: &[
             Sink {

@@ -25,6 +25,7 @@ pub mod exec;
 pub mod place;
 pub mod policy;
 pub mod process;
+pub mod sandbox;
 pub mod schema;
 pub mod web;
 

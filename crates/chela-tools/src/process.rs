@@ -16,7 +16,8 @@ use serde_json::{Map, Value};
 use crate::schema::{self, Kind, Schema};
 use crate::{Call, Effect, Output, Prospect, Running, Sink, SinkKind, Spec, Tool};
 
-pub use job::{Ended, Job, Launch, Talk};
+pub use family::{Family, Leader, MARK};
+pub use job::{Ended, Job, Launch, Talk, Watch};
 pub use plain::plain;
 pub use report::{labelled, whole};
 pub use table::{Finished, Notices, Processes, ProcessesSetup, StartError};

@@ -277,7 +277,8 @@ pub fn places(settings: &ToolboxSettings<'_>) -> Places {
                 .unwrap_or_else(|| Arc::new(|_| Trust::Agent)),
         },
         granted,
-        reach: match workspace_only.unwrap_or(true) {
+        // Inside a sandbox nothing but what is granted is there.
+        reach: match workspace_only.unwrap_or(true) || settings.sandboxed == Sandboxed::Yes {
             true => Reach::Granted,
             false => Reach::Everything,
         },

@@ -4,6 +4,7 @@ pub mod approvals;
 pub mod audit;
 pub mod cache;
 pub mod guard;
+pub mod sandbox;
 pub mod skills;
 pub mod stop;
 pub mod trust;
@@ -161,6 +162,10 @@ Examples:
     /// Stop every agent at once, or let them work again
     #[command(after_help = stop::AFTER_HELP)]
     Stop(stop::StopArgs),
+
+    /// Where commands run, and what they reach there
+    #[command(subcommand)]
+    Sandbox(sandbox::SandboxCommand),
 
     /// Print the system prompt exactly as a model would read it
     #[command(

@@ -21,6 +21,7 @@ mod notices;
 mod owner;
 mod prompt;
 mod reference;
+mod sandbox;
 mod sessions;
 mod setup;
 mod skills;
@@ -68,6 +69,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: Option<Command>) -> Outcom
         Some(Command::Trust(command)) => trust::run(host, screen, command),
         Some(Command::Approvals(command)) => approvals::run(host, screen, command),
         Some(Command::Stop(args)) => stop::run(host, screen, args),
+        Some(Command::Sandbox(command)) => sandbox::run(host, screen, command),
         Some(Command::Prompt(args)) => prompt::run(host, screen, args),
         Some(Command::Context(command)) => context::run(host, screen, command),
         Some(Command::Testkit(command)) => testkit::run(screen, command),

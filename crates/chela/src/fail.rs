@@ -15,6 +15,8 @@ pub enum Exit {
     Stopped,
     /// The config has errors.
     BadConfig,
+    /// What a command that was run ended with.
+    Command(u8),
 }
 
 impl Exit {
@@ -25,6 +27,7 @@ impl Exit {
             Self::NoModel => NO_MODEL_CODE,
             Self::Stopped => STOPPED_CODE,
             Self::BadConfig => CONFIG_CODE,
+            Self::Command(code) => code,
         }
     }
 }

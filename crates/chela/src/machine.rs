@@ -25,6 +25,7 @@ pub fn host(profile: Option<&str>) -> Host {
         user_home,
         cwd,
         env,
+        program: std::env::current_exe().ok(),
         facts,
         clock: Arc::new(WallClock),
         entropy: Arc::new(SystemEntropy),

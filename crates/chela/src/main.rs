@@ -12,6 +12,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
+use chela_tools::sandbox::{self, HELPER_COMMAND};
 use clap::Parser;
 
 use crate::cli::Cli;
@@ -24,6 +25,16 @@ fn main() -> ExitCode {
         // Answered before anything is set up: scripts ask often.
         let _ = writeln!(std::io::stdout(), "chela {}", env!("CARGO_PKG_VERSION"));
         return ExitCode::SUCCESS;
+    }
+    if args.get(1).is_some_and(|word| word == HELPER_COMMAND) {
+        // Started by this very program, around a sandboxed command: nothing else is set up.
+        return match sandbox::helper::run(args.into_iter().skip(2)) {
+            Ok(code) => ExitCode::from(code),
+            Err(why) => {
+                let _ = writeln!(std::io::stderr(), "chela sandbox: {why}");
+                ExitCode::from(sandbox::helper::FAILED)
+            }
+        };
     }
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use chela_config::model::{ReasoningVisibility, ThinkingLevel, VerboseLevel};
+use chela_config::model::{ElevatedLevel, ReasoningVisibility, ThinkingLevel, VerboseLevel};
 use chela_core::SessionKey;
 use chela_model::{HOW_TO_GET_ONE, Thinking};
 use chela_skills::{LoadedSkill, Uses};
+use chela_tools::sandbox::Standing;
 use chela_workspace::FileReport;
 
 use super::ending::words_of;
@@ -40,6 +41,7 @@ impl Talk for Conversation {
             Setting::Thinking => settings.thinking.map(|level| level.as_str().to_owned()),
             Setting::Reasoning => settings.reasoning.map(|level| level.as_str().to_owned()),
             Setting::Verbose => settings.verbose.map(|level| level.as_str().to_owned()),
+            Setting::Elevated => settings.elevated.map(|level| level.as_str().to_owned()),
             Setting::Usage => settings.response_usage,
             Setting::Title => info.display_name,
         }
@@ -60,6 +62,7 @@ impl Talk for Conversation {
             Setting::Thinking => Override::Thinking(word(value, ThinkingLevel::from_word)?),
             Setting::Reasoning => Override::Reasoning(word(value, ReasoningVisibility::from_word)?),
             Setting::Verbose => Override::Verbose(word(value, VerboseLevel::from_word)?),
+            Setting::Elevated => Override::Elevated(word(value, ElevatedLevel::from_word)?),
             Setting::Usage => Override::ResponseUsage(value.map(str::to_owned)),
             Setting::Title => Override::DisplayName(value.map(str::to_owned)),
         };
@@ -248,6 +251,10 @@ impl Talk for Conversation {
             ),
             (Setting::Reasoning, Some(self.view.reasoning.value.as_str())),
             (Setting::Verbose, Some(self.view.verbose.value.as_str())),
+            (
+                Setting::Elevated,
+                Some(self.view.elevated_default.value.as_str()),
+            ),
         ];
         Status {
             context: crate::turn::ContextMeter {
@@ -262,7 +269,11 @@ impl Talk for Conversation {
             guard: self.guard_rules().policy.as_str().to_owned(),
             tainted_by: self.tainted_by(),
             waiting: self.questions_waiting(),
-            execution: "direct".to_owned(),
+            execution: match &**self.commands.sandbox() {
+                Standing::Outside { .. } => "direct".to_owned(),
+                Standing::Inside(plan) => format!("in the sandbox ({})", plan.backend.name()),
+                Standing::Refused { .. } => "nowhere: the sandbox cannot be built".to_owned(),
+            },
             defaults: defaults
                 .into_iter()
                 .filter_map(|(setting, value)| Some((setting, value?.to_owned())))

@@ -10,6 +10,7 @@ pub fn level(id: Id, word: &str) -> Option<&'static str> {
         Id::Think => find("think"),
         Id::Reasoning => find("reasoning"),
         Id::Verbose => find("verbose"),
+        Id::Elevated => find("elevated"),
         Id::Usage => find("usage"),
         _ => None,
     }?
@@ -32,6 +33,8 @@ fn alias(id: Id, word: &str) -> &str {
         (Id::Think, "max" | "highest" | "x-high" | "extra-high" | "ultra") => "xhigh",
         (Id::Reasoning | Id::Verbose, "true" | "yes" | "1") => "on",
         (Id::Reasoning | Id::Verbose | Id::Usage, "false" | "no" | "none" | "0") => "off",
+        (Id::Elevated, "false" | "no" | "none" | "0") => "off",
+        (Id::Elevated, "true" | "yes" | "1") => "on",
         (Id::Verbose, "all") => "full",
         (Id::Reasoning, "live") => "stream",
         (Id::Usage, "on") => "tokens",

@@ -81,6 +81,7 @@ fn attempt(talk: &dyn Talk, command: &Command, args: &str) -> Result<Answer, Tro
         Id::Think => level(talk, command, Setting::Thinking, args),
         Id::Reasoning => level(talk, command, Setting::Reasoning, args),
         Id::Verbose => level(talk, command, Setting::Verbose, args),
+        Id::Elevated => level(talk, command, Setting::Elevated, args),
         Id::New => new(talk, args),
         Id::Reset => reset(talk, args),
         Id::Name => name(talk, args),
@@ -407,6 +408,7 @@ fn forget_settings(talk: &dyn Talk) -> Result<(), Trouble> {
         Setting::Thinking,
         Setting::Reasoning,
         Setting::Verbose,
+        Setting::Elevated,
         Setting::Title,
     ] {
         if talk.setting(setting).is_some() {

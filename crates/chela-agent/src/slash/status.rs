@@ -146,6 +146,7 @@ pub fn title(which: Setting) -> &'static str {
         Setting::Thinking => "Thinking",
         Setting::Reasoning => "Reasoning shown",
         Setting::Verbose => "Tool calls shown",
+        Setting::Elevated => "Leaving the sandbox",
         Setting::Usage => "Usage under each reply",
         Setting::Title => "Title",
     }

@@ -70,6 +70,8 @@ pub enum Setting {
     Thinking,
     Reasoning,
     Verbose,
+    /// Leaving the sandbox.
+    Elevated,
     /// The line under each reply.
     Usage,
     Title,
@@ -83,6 +85,7 @@ impl Setting {
             Self::Thinking => "thinkingLevel",
             Self::Reasoning => "reasoningLevel",
             Self::Verbose => "verboseLevel",
+            Self::Elevated => "elevatedLevel",
             Self::Usage => "responseUsage",
             Self::Title => "displayName",
         }

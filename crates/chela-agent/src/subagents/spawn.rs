@@ -9,6 +9,7 @@ use chela_config::model::ThinkingLevel;
 use chela_config::{AgentView, Loaded};
 use chela_core::{AgentId, Audience, ContentHash, Origin, SessionForm, SessionKey};
 use chela_ledger::AuditKind;
+use chela_tools::sandbox::{SandboxAsk, wants};
 use chela_tools::{
     Context, Policy, PolicyAsk, Receipt, Refused, RunRow, Sandboxed, SendAsk, Sending, SpawnAsk,
     Spawner, Which,
@@ -58,6 +59,13 @@ impl Spawner for Nest {
         let run = self.new_id();
         let seat = self.seat(&run)?;
         let key = self.child_key(&agent, &run);
+        if self.sandboxed(&self.view, &self.key) == Sandboxed::Yes
+            && self.sandboxed(&view, &key) == Sandboxed::No
+        {
+            return Err(Refused(format!(
+                "Agent `{agent}` is not sandboxed and this session is: it starts nobody who may do more."
+            )));
+        }
         let start = Start {
             nest: self,
             ask: &ask,
@@ -131,6 +139,22 @@ impl Nest {
         }
     }
 
+    /// Whether a session is to run in a sandbox.
+    fn sandboxed(&self, view: &AgentView, key: &SessionKey) -> Sandboxed {
+        let is_child = *key != self.key;
+        match wants(&SandboxAsk {
+            host: &self.agents.host,
+            loaded: &self.agents.loaded,
+            view,
+            session: key,
+            channel: self.ask.channel.as_deref().filter(|_| !is_child),
+            readable: &[],
+        }) {
+            true => Sandboxed::Yes,
+            false => Sandboxed::No,
+        }
+    }
+
     /// What the child is given: what this session has now, and less where the config says so.
     fn share(
         &self,
@@ -153,7 +177,7 @@ impl Nest {
             provider: None,
             model: None,
             sender: self.ask.sender.as_ref(),
-            sandboxed: Sandboxed::No,
+            sandboxed: self.sandboxed(&self.view, &self.key),
         });
         let (offered, turn) = {
             let state = self.runs.state();

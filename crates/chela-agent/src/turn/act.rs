@@ -65,6 +65,7 @@ impl Turn<'_> {
     /// The tools under the rules for this message, as they are now.
     fn toolbox_now(&self) -> Toolbox {
         let info = self.chain.current().info();
+        self.talk.elevate_now();
         let policy = self.talk.policy_now(Some((&info.provider, &info.id)));
         self.prefix.toolbox.for_turn(policy)
     }

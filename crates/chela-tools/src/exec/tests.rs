@@ -1,12 +1,13 @@
 use std::pin::Pin;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use chela_config::model::{Exec, ExecMode};
 use chela_core::{AgentId, Host, Trust};
 use serde_json::{Value, json};
 
-use super::{Commands, CommandsSetup};
+use super::{Commands, CommandsSetup, Leaving};
+use crate::sandbox::Standing;
 use crate::{Answer, Approver, Call, Headless, Output, Piece, Question, Scope, Success, Tool};
 
 struct Desk {
@@ -34,6 +35,10 @@ fn desk(mode: Option<ExecMode>) -> Desk {
         expires_after: Duration::from_secs(60),
         secrets: Vec::new(),
         reviewer: None,
+        sandbox: Arc::new(Standing::Outside {
+            why: "a test".to_owned(),
+        }),
+        leaving: Leaving::Never,
     });
     Desk { commands, folder }
 }

@@ -16,6 +16,15 @@ pub const MARK: &str = "CHELA_EXEC_ID";
 /// A command may have this many processes at once.
 pub const MOST_PROCESSES: usize = 1_024;
 
+/// Who leads a family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leader {
+    /// The command itself.
+    Command,
+    /// A helper to whom every orphan comes. It goes last: as long as it lives, none gets away.
+    Supervisor,
+}
+
 /// The processes of one command.
 #[derive(Debug, Clone)]
 pub struct Family {
@@ -55,12 +64,33 @@ impl Family {
     }
 
     /// Ends every process of the family, and says how many there were besides the leader.
-    pub fn end(&self) -> usize {
+    pub fn end(&self, leader: Leader) -> usize {
+        let ended = match leader {
+            Leader::Command => self.end_while(|| {
+                let members = self.members();
+                let _ = kill_process_group(self.leader, Signal::KILL);
+                members
+            }),
+            Leader::Supervisor => self.end_followers(),
+        };
+        let _ = kill_process_group(self.leader, Signal::KILL);
+        ended
+    }
+
+    /// Ends every process of the family but the leader, and says how many there were.
+    pub fn end_followers(&self) -> usize {
+        self.end_while(|| {
+            let mut members = self.members();
+            members.remove(&self.leader.as_raw_nonzero().get());
+            members
+        })
+    }
+
+    fn end_while(&self, members: impl Fn() -> BTreeSet<i32>) -> usize {
         let mut ended = BTreeSet::new();
         // Each pass may meet children born during the one before; stopped ones bear none.
         for _ in 0..64 {
-            let members = self.members();
-            let _ = kill_process_group(self.leader, Signal::KILL);
+            let members = members();
             if members.is_empty() {
                 break;
             }
@@ -79,8 +109,17 @@ impl Family {
 
     /// How many processes live. Without reading environments: it is asked often.
     pub fn count(&self) -> usize {
-        let all = relatives();
-        self.kin(&all).len()
+        self.living().len()
+    }
+
+    /// Whether all together hold more than so many bytes of memory.
+    pub fn holds_more_than(&self, most: u64) -> bool {
+        let sum = |of: fn(i32) -> u64| self.living().into_iter().map(of).sum::<u64>();
+        sum(resident) > most && sum(proportion) > most
+    }
+
+    fn living(&self) -> BTreeSet<i32> {
+        self.kin(&relatives())
     }
 
     fn members(&self) -> BTreeSet<i32> {
@@ -121,6 +160,30 @@ impl Family {
         std::fs::read(format!("/proc/{pid}/environ"))
             .is_ok_and(|env| env.split(|byte| *byte == 0).any(|var| var == self.mark))
     }
+}
+
+/// Bytes of memory a process holds besides files. What several hold counts for each.
+fn resident(pid: i32) -> u64 {
+    kilobytes(&format!("/proc/{pid}/status"), &["RssAnon:", "RssShmem:"]).unwrap_or(0)
+}
+
+/// The same with what several hold counted once. Slow: the kernel walks every page.
+fn proportion(pid: i32) -> u64 {
+    let file = format!("/proc/{pid}/smaps_rollup");
+    kilobytes(&file, &["Pss_Anon:", "Pss_Shmem:"]).unwrap_or_else(|| resident(pid))
+}
+
+/// The sum of some lines of a table in kilobytes, as bytes; `None` where they are missing.
+fn kilobytes(file: &str, lines: &[&str]) -> Option<u64> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let found: Vec<u64> = text
+        .lines()
+        .filter_map(|line| {
+            let value = lines.iter().find_map(|name| line.strip_prefix(name))?;
+            value.trim().trim_end_matches(" kB").parse::<u64>().ok()
+        })
+        .collect();
+    (!found.is_empty()).then(|| found.iter().sum::<u64>() << 10)
 }
 
 /// Lets the user have so many processes more than the machine has now. Does not hold for root,

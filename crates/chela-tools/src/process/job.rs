@@ -14,7 +14,7 @@ use tokio::process::Child;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until};
 
-use super::family::{Family, MARK, MOST_PROCESSES};
+use super::family::{Family, Leader, MARK, MOST_PROCESSES};
 use super::spool::Spool;
 
 /// What printed more than this is stopped.
@@ -26,6 +26,8 @@ const DRAIN: Duration = Duration::from_millis(300);
 /// How soon and how often its processes are counted.
 const FIRST_COUNT: Duration = Duration::from_millis(50);
 const COUNT_EVERY: Duration = Duration::from_millis(500);
+/// Where limits are narrow, more often.
+const COUNT_CLOSELY: Duration = Duration::from_millis(100);
 
 /// How a program talks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +56,47 @@ pub struct Launch {
     pub timeout: Duration,
     /// Set when what it prints comes from another machine.
     pub fetches: Option<ExternalSource>,
+    pub watch: Watch,
+}
+
+/// What is watched while a command runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Watch {
+    pub leader: Leader,
+    /// Most processes at once.
+    pub processes: usize,
+    /// Most bytes of memory of all together.
+    pub memory: Option<u64>,
+}
+
+impl Default for Watch {
+    /// A command that is not sandboxed.
+    fn default() -> Self {
+        Self {
+            leader: Leader::Command,
+            processes: MOST_PROCESSES,
+            memory: None,
+        }
+    }
+}
+
+impl Watch {
+    fn every(&self) -> Duration {
+        match self.memory {
+            Some(_) => COUNT_CLOSELY,
+            None => COUNT_EVERY,
+        }
+    }
+
+    /// What is too much now.
+    fn exceeded(&self, family: &Family) -> Option<Ended> {
+        if family.count() > self.processes {
+            return Some(Ended::TooManyProcesses);
+        }
+        self.memory
+            .is_some_and(|most| family.holds_more_than(most))
+            .then_some(Ended::TooMuchMemory)
+    }
 }
 
 /// How a command ended.
@@ -65,6 +108,7 @@ pub enum Ended {
     Stopped,
     TooMuchOutput,
     TooManyProcesses,
+    TooMuchMemory,
     Lost(String),
 }
 
@@ -77,6 +121,7 @@ pub struct Job {
     pub fetches: Option<ExternalSource>,
     pub started: Instant,
     family: Family,
+    pub(super) watched: Watch,
     spool: Mutex<Spool>,
     /// Bytes a caller has been shown.
     seen: Mutex<u64>,
@@ -119,6 +164,7 @@ impl Job {
             fetches: launch.fetches,
             started: Instant::now(),
             family,
+            watched: launch.watch,
             spool: Mutex::new(spool),
             seen: Mutex::new(0),
             input: tokio::sync::Mutex::new(input.map(Input)),
@@ -191,7 +237,7 @@ impl Job {
     /// Ends it and all it started, at once. For callers that cannot wait.
     pub fn end_now(&self) {
         if self.state.borrow().ended.is_none() {
-            self.family.end();
+            self.family.end(self.watched.leader);
             self.stop.notify_one();
         }
     }
@@ -274,6 +320,7 @@ impl Drop for EndWithFollower {
 async fn follow(job: Arc<Job>, mut child: Child, mut source: Source, deadline: Instant) {
     let job = EndWithFollower(job);
     let job = &job.0;
+    let leader = job.watched.leader;
     let mut buffer = vec![0; 64 * 1024];
     let mut count_at = Instant::now() + FIRST_COUNT;
     let mut why: Option<Ended> = None;
@@ -299,12 +346,12 @@ async fn follow(job: Arc<Job>, mut child: Child, mut source: Source, deadline: I
                     job.state.send_modify(|state| state.printed = printed);
                     if printed > MOST_OUTPUT && why.is_none() {
                         why = Some(Ended::TooMuchOutput);
-                        job.family.end();
+                        job.family.end(leader);
                     }
                 }
             },
             ended = child.wait(), if status.is_none() => {
-                left_behind = job.family.end();
+                left_behind = job.family.end(leader);
                 status = Some(ended);
                 end_by = Instant::now() + DRAIN;
             }
@@ -315,10 +362,10 @@ async fn follow(job: Arc<Job>, mut child: Child, mut source: Source, deadline: I
             }
             () = sleep_until(wake) => {
                 if Instant::now() < end_by {
-                    count_at = Instant::now() + COUNT_EVERY;
-                    if job.family.count() > MOST_PROCESSES {
-                        why.get_or_insert(Ended::TooManyProcesses);
-                        job.family.end();
+                    count_at = Instant::now() + job.watched.every();
+                    if let Some(exceeded) = job.watched.exceeded(&job.family) {
+                        why.get_or_insert(exceeded);
+                        job.family.end(leader);
                     }
                 } else if status.is_some() {
                     more = false;
@@ -327,7 +374,7 @@ async fn follow(job: Arc<Job>, mut child: Child, mut source: Source, deadline: I
                     job.family.ask_to_end();
                     end_by = Instant::now() + GRACE;
                 } else {
-                    job.family.end();
+                    job.family.end(leader);
                     end_by = Instant::now() + GRACE;
                 }
             }

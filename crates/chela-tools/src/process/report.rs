@@ -28,7 +28,12 @@ pub fn status(job: &Job) -> String {
             format!("Stopped after {seconds:.1} s: it printed more than 4 GB.")
         }
         Some(Ended::TooManyProcesses) => {
-            format!("Stopped after {seconds:.1} s: it started more than 1,024 processes.")
+            let most = chela_core::grouped(job.watched.processes);
+            format!("Stopped after {seconds:.1} s: it started more than {most} processes.")
+        }
+        Some(Ended::TooMuchMemory) => {
+            let most = job.watched.memory.unwrap_or_default() >> 20;
+            format!("Stopped after {seconds:.1} s: it used more than {most} MiB of memory.")
         }
         Some(Ended::Lost(why)) => format!("It ended, how is not known: {why}."),
     };

@@ -20,6 +20,7 @@ mod memory;
 mod models;
 mod prompt;
 mod real_model;
+mod sandbox;
 mod sessions;
 mod skills;
 mod testkit;

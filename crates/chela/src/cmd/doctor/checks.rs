@@ -7,8 +7,9 @@ use chela_config::ConfigSource;
 use chela_workspace::{Condition, History, HistoryError};
 
 use super::fix::Remedy;
-use chela_core::Severity;
+use chela_core::{AgentId, SessionKey, Severity};
 use chela_skills::{Presence, Source, TrustState};
+use chela_tools::sandbox::{SandboxAsk, Standing, standing};
 
 use super::Finding;
 use crate::cmd::{Setup, context};
@@ -152,15 +153,38 @@ fn agents(setup: &Setup) -> Vec<Finding> {
                     .hint("chela config set agents.defaults.model PROVIDER/MODEL"),
             );
         }
-        if knobs.sandbox_mode != "off" {
-            findings.push(Finding::new(
-                "agents",
-                Severity::Note,
-                format!("agent {id} asks for a sandbox (mode {}); nothing runs tools yet, so none is needed and the prompt claims none", knobs.sandbox_mode),
-            ));
-        }
+        findings.extend(sandbox(setup, id, knobs.sandbox_mode));
     }
     findings
+}
+
+/// An agent that must be sandboxed and cannot be runs no commands.
+fn sandbox(setup: &Setup, id: &AgentId, mode: &str) -> Option<Finding> {
+    if mode == "off" {
+        return None;
+    }
+    let view = setup.loaded.agent(id)?;
+    // Any session but the main one is sandboxed in every other mode.
+    let session = SessionKey::parse(&format!("agent:{id}:cron:doctor")).ok()?;
+    let standing = standing(&SandboxAsk {
+        host: &setup.host,
+        loaded: &setup.loaded,
+        view: &view,
+        session: &session,
+        channel: None,
+        readable: &[],
+    });
+    match standing {
+        Standing::Refused { why, .. } => Some(
+            Finding::new(
+                "agents",
+                Severity::Error,
+                format!("agent {id} must be sandboxed (mode {mode}) and cannot be: {why}; its commands are refused"),
+            )
+            .hint("install bubblewrap, or see `chela sandbox explain`"),
+        ),
+        _ => None,
+    }
 }
 
 /// Each agent's folder.

@@ -1,0 +1,39 @@
+//! How far commands may leave the sandbox, for the message at hand.
+
+use chela_tools::sandbox::{Elevation, ElevationAsk, Standing, Who, elevation};
+
+use super::Conversation;
+use crate::session::Source;
+
+impl Conversation {
+    /// Decides anew, with what has come into the conversation since.
+    pub(crate) fn elevate_now(&self) {
+        if let Standing::Outside { .. } = **self.commands.sandbox() {
+            return;
+        }
+        self.commands.elevate(self.elevation());
+    }
+
+    fn elevation(&self) -> Elevation {
+        let info = self.sessions.info(&self.session()).ok();
+        elevation(&ElevationAsk {
+            global: &self.agents.loaded.config.tools.elevated,
+            own: self.view.tools.value.elevated.as_ref(),
+            default: self.view.elevated_default.value,
+            session: info.and_then(|info| info.settings.elevated),
+            who: self.who(),
+            taint: self.taint(),
+        })
+    }
+
+    fn who(&self) -> Who<'_> {
+        if self.source != Source::Person || self.key.is_subagent() {
+            return Who::Nobody;
+        }
+        match (&self.ask.sender, &self.ask.channel) {
+            (Some(sender), _) => Who::Sender(sender),
+            (None, None) => Who::Terminal,
+            (None, Some(_)) => Who::Nobody,
+        }
+    }
+}

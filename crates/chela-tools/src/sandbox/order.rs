@@ -1,0 +1,86 @@
+//! What the helper is told, as its first argument.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Bounds, Walls};
+
+/// The hidden command under which the program starts itself again.
+pub const HELPER_COMMAND: &str = "__sandbox-exec";
+
+/// The port on the sandbox's own loopback where the way out begins. Every command has a network
+/// of its own, so it is always free.
+pub const EGRESS_PORT: u16 = 3128;
+
+/// What is to be given up before the command runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Order {
+    pub stage: Stage,
+    /// What the command is told its name is.
+    pub name: String,
+    pub bounds: Bounds,
+    /// Files within reach; `None` where the mounts decide that already.
+    pub walls: Option<Walls>,
+    pub namespaces: Namespaces,
+    pub sockets: Sockets,
+    pub signals: Signals,
+    /// The socket of the proxy, where there is a way out.
+    pub egress: Option<PathBuf>,
+}
+
+impl Order {
+    /// Asks what the machine allows.
+    pub fn probe() -> Self {
+        Self {
+            stage: Stage::Probe,
+            name: String::new(),
+            bounds: Bounds::none(),
+            walls: None,
+            namespaces: Namespaces::Given,
+            sockets: Sockets::None,
+            signals: Signals::Fenced,
+            egress: None,
+        }
+    }
+}
+
+/// What the helper becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stage {
+    /// Says what this machine allows, and ends.
+    Probe,
+    /// Stays outside, keeps the way out open and ends whatever the command leaves behind.
+    Supervise,
+    /// Becomes the command.
+    Enter,
+}
+
+/// Whether network and IPC are the sandbox's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Namespaces {
+    /// Those around it: bubblewrap made them, or the machine allows none.
+    Given,
+    /// Made by the helper.
+    Own,
+}
+
+/// Which sockets may be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Sockets {
+    None,
+    /// TCP and UDP, which lead no further than the own loopback. Sockets that are files are not
+    /// behind the walls of Landlock, so there are none.
+    Loopback,
+    /// Those, and sockets that are files: only files inside can be reached.
+    Local,
+}
+
+/// What keeps signals from processes outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Signals {
+    /// Processes outside cannot be named or are out of scope.
+    Fenced,
+    /// No scope is known to this kernel, so none are sent.
+    Denied,
+}

@@ -1,0 +1,191 @@
+//! A sandbox that can be built, and a command on its way inside.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use chela_config::model::{SandboxScope, WorkspaceAccess};
+
+use super::bubblewrap::{self, Mounts};
+use super::egress::Hosts;
+use super::folder::Folder;
+use super::order::{EGRESS_PORT, HELPER_COMMAND, Namespaces, Order, Signals, Sockets, Stage};
+use super::{Backend, Bounds, Walls};
+use crate::process::{Launch, Leader, Watch};
+
+/// From this version on Landlock keeps signals inside.
+const SCOPES_SIGNALS: u8 = 6;
+
+/// Variables of the owner that go along: how a terminal and a language look.
+const VARIABLES: &[&str] = &[
+    "CHELA_SHELL",
+    "COLORTERM",
+    "GIT_PAGER",
+    "GIT_TERMINAL_PROMPT",
+    "LANG",
+    "LANGUAGE",
+    "LOGNAME",
+    "PAGER",
+    "PATH",
+    "TERM",
+    "TZ",
+    "USER",
+];
+
+/// Where commands may connect to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Network {
+    /// Nowhere but to themselves.
+    None,
+    /// To these hosts, through the proxy.
+    Hosts(Hosts),
+}
+
+/// A sandbox that can be built.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub(super) helper: PathBuf,
+    pub backend: Backend,
+    pub access: WorkspaceAccess,
+    pub scope: SandboxScope,
+    /// Where commands start.
+    pub workdir: PathBuf,
+    pub workspace: PathBuf,
+    pub(super) folder: Folder,
+    pub walls: Walls,
+    pub network: Network,
+    pub bounds: Bounds,
+    /// Variables the operator sets inside.
+    pub(super) env: BTreeMap<String, String>,
+    /// What the operator should know: settings that are left out.
+    pub notes: Vec<String>,
+}
+
+impl Plan {
+    /// The sandbox's own folder, which is kept between commands.
+    pub fn own_folder(&self) -> &Path {
+        &self.folder.root
+    }
+
+    /// Makes the folders the sandbox needs.
+    pub fn make_folders(&self) -> Result<(), String> {
+        self.folder.make()
+    }
+
+    /// The owner's variables without what leads outside.
+    pub fn variables(&self, owner: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let mut env: BTreeMap<String, String> = owner
+            .iter()
+            .filter(|(name, _)| VARIABLES.contains(&name.as_str()) || name.starts_with("LC_"))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        self.walls.narrow_path(&mut env);
+        let own = [
+            ("HOME", self.folder.home()),
+            ("TMPDIR", self.folder.temporary()),
+        ];
+        env.extend(own.map(|(name, path)| (name.to_owned(), path.display().to_string())));
+        if let Network::Hosts(_) = self.network {
+            let proxy = format!("http://127.0.0.1:{EGRESS_PORT}");
+            for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
+                env.insert(name.to_owned(), proxy.clone());
+                env.insert(name.to_ascii_lowercase(), proxy.clone());
+            }
+            for name in ["NO_PROXY", "no_proxy"] {
+                env.insert(name.to_owned(), "127.0.0.1,localhost,::1".to_owned());
+            }
+        }
+        env.extend(self.env.clone());
+        env
+    }
+
+    /// Why a command may not start in a folder.
+    pub fn refuses_folder(&self, folder: &Path) -> Option<String> {
+        (!self.walls.shows(folder)).then(|| {
+            format!(
+                "The folder {} is not inside the sandbox. Commands run in {} and below.",
+                chela_core::sanitize::literal(&folder.display().to_string()),
+                self.workdir.display()
+            )
+        })
+    }
+
+    /// The same command, started inside. `egress` is the socket of the proxy.
+    pub fn wrap(&self, launch: Launch, egress: Option<&Path>) -> Result<Launch, String> {
+        let order = self.order(&launch, egress);
+        let order = serde_json::to_string(&order)
+            .map_err(|error| format!("The sandbox cannot be described: {error}"))?;
+        let mut inside = vec![HELPER_COMMAND.into(), order.into()];
+        inside.push(launch.program.clone().into_os_string());
+        inside.extend(launch.arguments.iter().cloned());
+        let (program, name, arguments) = match &self.backend {
+            Backend::Bwrap { program } => {
+                let mut arguments = bubblewrap::arguments(&Mounts {
+                    walls: &self.walls,
+                    helper: &self.helper,
+                    egress,
+                    folder: &launch.folder,
+                    memory: self.bounds.memory,
+                });
+                arguments.push(bubblewrap::HELPER.into());
+                arguments.extend(inside);
+                (program.clone(), "bwrap".into(), arguments)
+            }
+            Backend::Landlock { .. } => (self.helper.clone(), "chela".into(), inside),
+        };
+        Ok(Launch {
+            program,
+            name,
+            arguments,
+            watch: Watch {
+                leader: match self.backend {
+                    Backend::Bwrap { .. } => Leader::Command,
+                    Backend::Landlock { .. } => Leader::Supervisor,
+                },
+                // The helpers count too.
+                processes: usize::try_from(self.bounds.processes).unwrap_or(usize::MAX) + 3,
+                memory: Some(self.bounds.memory),
+            },
+            ..launch
+        })
+    }
+
+    fn order(&self, launch: &Launch, egress: Option<&Path>) -> Order {
+        let name = launch.name.to_string_lossy().into_owned();
+        let order = Order {
+            stage: Stage::Supervise,
+            name,
+            bounds: Bounds {
+                cpu_seconds: self.bounds.cpu_seconds.min(launch.timeout.as_secs().max(1)),
+                ..self.bounds
+            },
+            walls: None,
+            namespaces: Namespaces::Given,
+            sockets: Sockets::Local,
+            signals: Signals::Fenced,
+            egress: None,
+        };
+        match self.backend {
+            Backend::Bwrap { .. } => Order {
+                egress: egress.map(|_| PathBuf::from(bubblewrap::EGRESS)),
+                ..order
+            },
+            Backend::Landlock {
+                version,
+                namespaces,
+            } => Order {
+                walls: Some(self.walls.clone()),
+                namespaces,
+                sockets: match namespaces {
+                    Namespaces::Own => Sockets::Loopback,
+                    Namespaces::Given => Sockets::None,
+                },
+                signals: match version >= SCOPES_SIGNALS {
+                    true => Signals::Fenced,
+                    false => Signals::Denied,
+                },
+                egress: egress.map(Path::to_owned),
+                ..order
+            },
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! `chela sandbox …`, as typed.
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Subcommand)]
+pub enum SandboxCommand {
+    /// Whether a session is sandboxed, by what, and what it reaches
+    #[command(after_help = "\
+Examples:
+  chela sandbox explain
+  chela sandbox explain --session agent:main:telegram:direct:42
+  chela sandbox explain --agent research --json
+
+Ends with exit code 1 when a session must be sandboxed and cannot be: exec is refused there.")]
+    Explain {
+        #[command(flatten)]
+        whose: WhoseSandbox,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run a command as a session's exec would, to see what it reaches
+    #[command(after_help = "\
+Examples:
+  chela sandbox run -- ls -la ~
+  chela sandbox run --session agent:main:cron:nightly -- sh -c 'curl https://example.org'
+
+Ends with the exit code of the command. Where the session is not sandboxed, neither is the
+command.")]
+    Run {
+        #[command(flatten)]
+        whose: WhoseSandbox,
+        /// End it after this many seconds
+        #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+        timeout: u64,
+        /// The command and its arguments
+        #[arg(
+            required = true,
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_name = "COMMAND"
+        )]
+        command: Vec<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct WhoseSandbox {
+    /// Which agent (default: the default agent)
+    #[arg(long, value_name = "AGENT")]
+    pub agent: Option<String>,
+    /// Which session (default: the agent's main one)
+    #[arg(long, value_name = "KEY")]
+    pub session: Option<String>,
+    /// The channel a message would come through
+    #[arg(long, value_name = "CHANNEL")]
+    pub channel: Option<String>,
+}

@@ -1,0 +1,191 @@
+//! Every statement about the sandbox, and an attempt to break it, under each backend.
+//!
+//! The attempts go through the real binary: `chela sandbox run` starts a command exactly where
+//! the agent's `exec` would. A backend that cannot be had on a machine is named on the terminal,
+//! and only when the machine itself says so.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up fails here"
+)]
+
+mod calls;
+mod chat;
+mod files;
+mod inside;
+mod limits;
+mod network;
+mod words;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+
+use crate::home::{Home, Run};
+
+const BACKENDS: [&str; 2] = ["bwrap", "landlock"];
+
+/// A home whose agent is sandboxed, with secrets around it.
+struct Cell {
+    home: Home,
+    backend: &'static str,
+}
+
+/// Does the same under every backend there is.
+fn everywhere(settings: &Value, attempt: impl Fn(&Cell)) {
+    for backend in BACKENDS {
+        if let Some(cell) = Cell::new(backend, settings) {
+            attempt(&cell);
+        }
+    }
+}
+
+impl Cell {
+    fn new(backend: &'static str, settings: &Value) -> Option<Self> {
+        let missing = match backend {
+            "bwrap" => BWRAP.as_ref().err(),
+            _ => LANDLOCK.as_ref().err(),
+        };
+        if let Some(why) = missing {
+            say(&format!("left out under {backend}: {why}"));
+            return None;
+        }
+        let mut sandbox = json!({
+            "mode": "all",
+            "backend": backend,
+            "docker": { "binds": [format!("{}:ro", this_program().display())] },
+        });
+        merge(&mut sandbox, settings);
+        let config = json!({ "agents": { "defaults": { "sandbox": sandbox } } });
+        let home = with_bwrap(Home::empty());
+        home.write(".chela/chela.json", &config.to_string());
+        home.run(&["init"]).ok();
+        home.write(".ssh/id_ed25519", SECRET);
+        home.write(".chela/workspace-other/SOUL.md", SECRET);
+        home.write(".chela/workspace/notes.md", "notes of the agent");
+        home.write(".chela/state/trust.json", SECRET);
+        let cell = Self { home, backend };
+        let explained = cell
+            .home
+            .run(&[
+                "sandbox",
+                "explain",
+                "--json",
+                "--session",
+                "agent:main:cron:check",
+            ])
+            .json();
+        // The machine has what it takes, so the sandbox must be there.
+        assert_eq!(explained["exec"], "sandbox", "{backend}: {explained:#}");
+        assert_eq!(explained["backend"]["name"], backend);
+        Some(cell)
+    }
+
+    /// What a shell prints inside.
+    fn sh(&self, script: &str) -> Run {
+        self.home.run(&["sandbox", "run", "--", "sh", "-c", script])
+    }
+
+    /// Attempts made by this very program, inside. `facts` are variables for it.
+    fn attempt(&self, what: &str, facts: &str) -> String {
+        let program = this_program();
+        let script = format!(
+            "ESCAPE={what} {facts} exec '{}' --exact sandbox::inside::probe --nocapture --test-threads 1",
+            program.display()
+        );
+        let run = self.sh(&script);
+        assert!(
+            run.out.contains("test result: ok"),
+            "{}: {run:?}",
+            self.backend
+        );
+        run.out
+    }
+
+    /// Attempts of which every single one must fail.
+    fn holds(&self, what: &str, facts: &str, least: usize) -> String {
+        let out = self.attempt(what, facts);
+        assert!(!out.contains("ESCAPED"), "{}: {out}", self.backend);
+        let held = out.matches(": held (").count();
+        assert!(
+            held >= least,
+            "{}: only {held} were made: {out}",
+            self.backend
+        );
+        out
+    }
+
+    fn path(&self, relative: &str) -> String {
+        self.home.path(relative).display().to_string()
+    }
+}
+
+/// What must never be seen inside.
+const SECRET: &str = "the-secret-that-stays-outside";
+
+/// This test program, to be started inside.
+fn this_program() -> PathBuf {
+    std::env::current_exe().unwrap()
+}
+
+/// A home that finds bubblewrap, wherever it was unpacked.
+fn with_bwrap(home: Home) -> Home {
+    let path = std::env::var("PATH").unwrap_or_default();
+    match &*BWRAP {
+        Ok(folder) => home.env("PATH", &format!("{}:{path}", folder.display())),
+        Err(_) => home,
+    }
+}
+
+/// The folder `bwrap` is in, once it was seen to work without any code of ours.
+static BWRAP: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let found = Command::new(root.join("scripts/bubblewrap.sh"))
+        .output()
+        .unwrap();
+    if found.status.code() == Some(75) {
+        let why = String::from_utf8_lossy(&found.stderr);
+        return Err(why.lines().last().unwrap_or_default().to_owned());
+    }
+    assert!(found.status.success(), "{found:?}");
+    let folder = PathBuf::from(String::from_utf8(found.stdout).unwrap().trim());
+    let tried = Command::new(folder.join("bwrap"))
+        .args(["--unshare-all", "--ro-bind", "/", "/"])
+        .args(["--proc", "/proc", "--dev", "/dev", "true"])
+        .output()
+        .unwrap();
+    match tried.status.success() {
+        true => Ok(folder),
+        false => Err(format!(
+            "bwrap does not work here: {}",
+            String::from_utf8_lossy(&tried.stderr).trim()
+        )),
+    }
+});
+
+/// Whether the kernel has Landlock, asked without any code of ours.
+static LANDLOCK: LazyLock<Result<(), String>> =
+    LazyLock::new(|| match inside::landlock_version() {
+        Ok(3..) => Ok(()),
+        Ok(version) => Err(format!("the kernel has only version {version} of Landlock")),
+        Err(error) => Err(format!("the kernel has no Landlock: {error}")),
+    });
+
+/// Past the test harness, which keeps what passing tests print to itself.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+fn merge(base: &mut Value, more: &Value) {
+    match (base, more) {
+        (Value::Object(base), Value::Object(more)) => {
+            for (name, value) in more {
+                merge(base.entry(name).or_insert(Value::Null), value);
+            }
+        }
+        (base, more) => *base = more.clone(),
+    }
+}

@@ -1,0 +1,143 @@
+//! How much a command may use.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::{Cell, everywhere};
+
+/// Processes on the machine whose command line has this in it.
+fn running(word: &str) -> usize {
+    std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok())
+        .filter(|line| {
+            let line: Vec<u8> = line
+                .iter()
+                .map(|byte| if *byte == 0 { b' ' } else { *byte })
+                .collect();
+            String::from_utf8_lossy(&line).starts_with(&format!("sleep {word}"))
+        })
+        .count()
+}
+
+/// A number of seconds nobody else sleeps for.
+fn odd_seconds(cell: &Cell, what: u32) -> String {
+    format!("77{what}{}.{}", cell.backend.len(), std::process::id())
+}
+
+fn gone(word: &str) -> bool {
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(5) {
+        if running(word) == 0 {
+            return true;
+        }
+        std::thread::yield_now();
+    }
+    false
+}
+
+#[test]
+fn a_fork_bomb_is_stopped() {
+    everywhere(
+        &json!({ "workspaceAccess": "rw", "docker": { "pidsLimit": 40 } }),
+        |cell| {
+            let word = odd_seconds(cell, 1);
+            let run = cell.sh(&format!(
+                "i=0; while [ $i -lt 400 ]; do sleep {word} & i=$((i+1)); done; echo all; wait"
+            ));
+            let stopped = run.err.contains("more processes than it may");
+            let refused = run.err.contains("fork") || run.out.contains("fork");
+            assert!(stopped || refused, "{}: {run:?}", cell.backend);
+            assert!(gone(&word), "{}: {} are left", cell.backend, running(&word));
+        },
+    );
+}
+
+#[test]
+fn memory_is_limited_for_one_and_for_all() {
+    everywhere(
+        &json!({ "workspaceAccess": "rw", "docker": { "memory": "96m" } }),
+        |cell| {
+            let one = cell.attempt("balloon", "MEGABYTES=200");
+            assert!(one.contains("refused"), "{}: {one}", cell.backend);
+            let fits = cell.sh("dd if=/dev/zero of=/dev/null bs=20M count=1 && echo fits");
+            assert!(fits.out.contains("fits"), "{}: {fits:?}", cell.backend);
+            let program = super::this_program();
+            let run = cell.sh(&format!(
+            "for i in 1 2 3 4; do ESCAPE=balloon MEGABYTES=50 '{}' --exact sandbox::inside::probe --nocapture & done; wait",
+            program.display()
+        ));
+            assert!(
+                run.err.contains("more memory than it may"),
+                "{}: {run:?}",
+                cell.backend
+            );
+            assert!(!run.out.contains("still here"), "{}: {run:?}", cell.backend);
+        },
+    );
+}
+
+#[test]
+fn files_in_memory_are_limited() {
+    everywhere(&json!({ "docker": { "memory": "64m" } }), |cell| {
+        for folder in ["/tmp", "/dev/shm", "/var/tmp"] {
+            let run = cell.sh(&format!(
+                "dd if=/dev/zero of={folder}/balloon bs=1M count=40"
+            ));
+            assert_ne!(run.code, 0, "{} {folder}: {run:?}", cell.backend);
+        }
+    });
+}
+
+#[test]
+fn time_is_limited() {
+    everywhere(&json!({}), |cell| {
+        let word = odd_seconds(cell, 2);
+        let start = Instant::now();
+        let run = cell.home.run(&[
+            "sandbox",
+            "run",
+            "--timeout",
+            "1",
+            "--",
+            "sh",
+            "-c",
+            &format!("trap '' TERM INT; sleep {word}; sleep {word}"),
+        ]);
+        assert!(
+            run.err.contains("its time was up"),
+            "{}: {run:?}",
+            cell.backend
+        );
+        assert!(start.elapsed() < Duration::from_secs(30));
+        assert!(gone(&word), "{}", cell.backend);
+    });
+}
+
+#[test]
+fn nothing_outlives_the_command() {
+    everywhere(&json!({ "workspaceAccess": "rw" }), |cell| {
+        let word = odd_seconds(cell, 3);
+        // A group, a session, a parent and an environment of their own: nothing to be known by.
+        let run = cell.sh(&format!(
+            "setsid sh -c 'env -i setsid sleep {word} & exit 0' & \
+             (setsid sh -c '(env -i sh -c \"sleep {word} & sleep {word}\" &) & exit 0' &); \
+             while [ ! -e never ] && [ $((i=i+1)) -lt 3000 ]; do :; done; echo done"
+        ));
+        assert!(run.out.contains("done"), "{}: {run:?}", cell.backend);
+        assert!(gone(&word), "{}: {} are left", cell.backend, running(&word));
+    });
+}
+
+#[test]
+fn exit_codes_come_through() {
+    everywhere(&json!({}), |cell| {
+        assert_eq!(cell.sh("exit 0").code, 0);
+        assert_eq!(cell.sh("exit 42").code, 42, "{}", cell.backend);
+        assert_eq!(cell.sh("kill -9 $$").code, 137, "{}", cell.backend);
+        let none = cell.home.run(&["sandbox", "run", "--", "no-such-program"]);
+        assert_ne!(none.code, 0);
+    });
+}

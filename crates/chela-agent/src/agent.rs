@@ -1,6 +1,6 @@
 //! The agents of one config, ready to talk.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -15,8 +15,10 @@ use crate::assemble::{AssembleError, Assembler};
 use crate::conversation::{Conversation, ConversationAsk};
 use crate::file_trust::FileTrust;
 use crate::journal::{Journal, Retention};
+use crate::keeping::Keeping;
 use crate::secrets;
 use crate::session::{SessionError, Sessions};
+use crate::subagents::Seats;
 pub use crate::toolset::ToolEffect;
 use crate::toolset::effects;
 
@@ -32,7 +34,8 @@ pub struct Agents {
     ledger: OnceLock<Option<Arc<Ledger>>>,
     redactor: OnceLock<Arc<Redactor>>,
     /// Sub-agents that run in this process.
-    pub(crate) running: Mutex<BTreeSet<String>>,
+    pub(crate) seats: Seats,
+    pub(crate) keeping: Keeping,
     /// How many were ever started.
     pub(crate) spawned: AtomicU64,
 }
@@ -67,7 +70,8 @@ impl Agents {
             journals: Mutex::default(),
             ledger: OnceLock::new(),
             redactor: OnceLock::new(),
-            running: Mutex::default(),
+            seats: Seats::default(),
+            keeping: Keeping::default(),
             spawned: AtomicU64::new(0),
             host: host.clone(),
             loaded,

@@ -14,6 +14,7 @@ mod seen;
 mod skill_bound;
 mod take_back;
 mod talk;
+mod waking;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -39,9 +40,11 @@ use crate::subagents::{Children, Grant, Runs, kept_grant};
 use crate::toolset;
 use crate::turn::{ContextMeter, Surface, TurnError, TurnOutcome};
 
+pub(crate) use compacting::threshold;
 pub use compacting::{CompactError, Compacted};
 pub(crate) use prefix::Prefix;
 pub(crate) use seen::{GuardMark, Seen};
+pub use waking::Background;
 
 /// Which conversation is wanted. What is left open follows from the config.
 #[derive(Debug, Clone, Default)]
@@ -253,6 +256,16 @@ impl Conversation {
             return Err(TurnError::Halted(halt));
         }
         let _lane = self.lane(surface).await;
+        self.one_turn(message, self.source, surface).await
+    }
+
+    /// A turn, by whoever has the right to run one.
+    async fn one_turn(
+        &self,
+        message: Inbound,
+        source: Source,
+        surface: &dyn Surface,
+    ) -> Result<TurnOutcome, TurnError> {
         self.stopping.store(false, Ordering::SeqCst);
         self.begin_bounds();
         self.know_models().await;
@@ -260,9 +273,10 @@ impl Conversation {
         let outcome = tokio::select! {
             biased;
             never = self.children.0.desk.relay(surface) => match never {},
-            outcome = crate::turn::run(self, message, surface) => outcome?,
+            outcome = crate::turn::run(self, message, source, surface) => outcome?,
         };
         self.make_room_after(surface).await;
+        self.agents.keep_house();
         Ok(outcome)
     }
 

@@ -14,6 +14,7 @@ pub mod diff;
 pub mod file_trust;
 pub mod halt;
 pub mod journal;
+pub mod keeping;
 pub mod knobs;
 pub mod lint;
 mod local;
@@ -34,4 +35,5 @@ pub mod vectors;
 pub mod why;
 pub mod withheld;
 
+pub use local::Calendar;
 pub use secrets::known as known_secrets;

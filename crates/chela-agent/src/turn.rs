@@ -6,6 +6,7 @@
 //! was sent. Nothing but append: an old message is never edited.
 
 mod act;
+mod approving;
 mod book;
 mod changes;
 mod event;
@@ -13,10 +14,13 @@ mod guard;
 mod inbound;
 mod limits;
 mod outlet;
+mod page;
+mod partial;
 mod printed;
 mod remembered;
 mod request;
 mod rewritten;
+mod room;
 mod screening;
 mod tail;
 
@@ -43,6 +47,8 @@ pub(crate) use book::{Book, Call};
 pub use event::{
     ContextMeter, Delivery, Ended, Reply, ReplyTo, Silence, Surface, TurnEvent, TurnOutcome,
 };
+pub(crate) use page::Reckoning;
+pub(crate) use partial::Partial;
 pub(crate) use request::thinking_named;
 pub use tail::{Block, BlockKind, Sent};
 
@@ -63,9 +69,10 @@ pub enum TurnError {
 pub(crate) async fn run(
     talk: &Conversation,
     message: Inbound,
+    source: Source,
     surface: &dyn Surface,
 ) -> Result<TurnOutcome, TurnError> {
-    to_its_end(Turn::accept(talk, message, talk.source, surface)?).await
+    to_its_end(Turn::accept(talk, message, source, surface)?).await
 }
 
 /// Runs a turn nobody asked for: `ask` is the runtime's, and what is answered is kept in the
@@ -93,6 +100,7 @@ async fn to_its_end(mut turn: Turn<'_>) -> Result<TurnOutcome, TurnError> {
             return turn.end(Ended::Stopped);
         }
         turn.steered()?;
+        turn.precheck().await?;
         match turn.step().await {
             Ok(Step::Again) => {}
             Ok(Step::End(ended)) => return turn.end(ended),
@@ -164,15 +172,11 @@ impl<'a> Turn<'a> {
         let mut gate = Gate::new(self.gate_settings());
         let mut partial = Partial::default();
         let heard = self.call(&request, &mut gate, &mut partial).await;
-        match &heard {
-            Ok(Heard::Answer(response)) => self.close_page(page, &request, Ok(response)),
-            Ok(Heard::Interrupted(ended)) => self.close_page(page, &request, Err(ended.as_str())),
-            Err(error) => self.close_page(page, &request, Err(&error.to_string())),
-        }
+        self.close_page(page, &request, &heard, &partial)?;
         let response = match heard? {
             Heard::Answer(response) => response,
             Heard::Interrupted(ended) => {
-                self.keep_partial(partial)?;
+                self.keep_partial(&partial)?;
                 self.reply = self.close(gate);
                 return Ok(Step::End(ended));
             }
@@ -225,7 +229,7 @@ impl<'a> Turn<'a> {
             Event::ToolCall { .. } => {}
             Event::Restarted { why } => {
                 *gate = Gate::new(settings);
-                *partial = Partial::default();
+                partial.restart();
                 outlet.drop_held();
                 surface.event(TurnEvent::Restarted { why });
             }
@@ -247,7 +251,7 @@ impl<'a> Turn<'a> {
             response = answer => match response {
                 Ok(response) => Ok(Heard::Answer(response)),
                 Err(error) => {
-                    self.keep_partial(std::mem::take(partial))?;
+                    self.keep_partial(partial)?;
                     Err(error.into())
                 }
             },
@@ -276,11 +280,11 @@ impl<'a> Turn<'a> {
     }
 
     /// What was said before the stream ended early is part of the conversation too.
-    fn keep_partial(&self, partial: Partial) -> Result<(), SessionError> {
+    fn keep_partial(&self, partial: &Partial) -> Result<(), SessionError> {
         let mut content = Vec::new();
         if !partial.reasoning.is_empty() {
             content.push(Part::Reasoning {
-                text: partial.reasoning,
+                text: partial.reasoning.clone(),
                 signature: None,
                 redacted: false,
             });
@@ -288,7 +292,7 @@ impl<'a> Turn<'a> {
         if partial.text.is_empty() {
             return Ok(());
         }
-        content.push(Part::text(partial.text));
+        content.push(Part::text(partial.text.clone()));
         let message = Message::Assistant {
             content,
             model: Some(self.chain.current().reference().to_owned()),
@@ -329,27 +333,6 @@ impl<'a> Turn<'a> {
             context: self.meter,
         });
         Ok(())
-    }
-
-    /// A request that was too long: the conversation is made shorter, once.
-    async fn make_room(&mut self, error: ModelError) -> Result<(), TurnError> {
-        if self.made_room {
-            return Err(self.fail(error.into()));
-        }
-        self.made_room = true;
-        match self.talk.compact_for(&self.chain, None).await {
-            Ok(done) => {
-                self.surface.event(TurnEvent::Notice(done.in_words()));
-                // Read anew from the start anyway: the one time the prefix may move.
-                self.prefix = self.talk.prefix_for(Some(&self.chain))?;
-                self.rewrite = Some(Rewrite::Compaction);
-                Ok(())
-            }
-            Err(why) => {
-                self.surface.event(TurnEvent::Notice(why.to_string()));
-                Err(self.fail(error.into()))
-            }
-        }
     }
 
     fn gate_settings(&self) -> GateSettings {
@@ -408,11 +391,4 @@ impl Approver for Nobody {
     fn ask<'a>(&'a self, _: &'a Question) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
         Box::pin(std::future::ready(Answer::NOBODY))
     }
-}
-
-/// What was heard of an answer so far.
-#[derive(Default)]
-struct Partial {
-    text: String,
-    reasoning: String,
 }

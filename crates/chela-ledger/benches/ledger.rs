@@ -205,6 +205,7 @@ fn ask() -> ReserveAsk {
         job: "chat".into(),
         model: "openai/gpt-5".into(),
         estimate: Amount::default(),
+        known: Amount::default(),
         limits: Vec::new(),
         day: "2026-11-15".into(),
         month: "2026-11".into(),

@@ -194,6 +194,24 @@ impl Ledger {
     }
 }
 
+impl Ledger {
+    /// What `work` would do; all of it is taken back.
+    pub(crate) fn tried<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>, &mut Chain) -> Result<T, Trouble>,
+    ) -> Result<T, LedgerError> {
+        let lock = head::Lock::take(self.path()).map_err(|trouble| self.explained(trouble))?;
+        let mut chain = Chain {
+            end: None,
+            head: lock.read(),
+            now: self.host.unix_millis(),
+            redactor: self.redactor(),
+        };
+        // A transaction that is read from and dropped leaves nothing behind.
+        self.read(|tx| work(tx, &mut chain))
+    }
+}
+
 /// The end of the chain while something is added to it.
 #[derive(Debug)]
 pub(crate) struct Chain {

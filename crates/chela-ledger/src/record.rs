@@ -16,7 +16,10 @@ use crate::redact::Redaction;
 
 pub use diff::{Change, Difference, Side};
 pub(crate) use recent::Recents;
-pub(crate) use sealed::{SEALED_COLUMNS, blobs_of_row, outcome_seal_of_row, seal_of_row};
+pub(crate) use sealed::{
+    SEALED_COLUMNS, blobs_of_row, damaged_sessions, outcome_seal_of_row, reseal_sessions,
+    seal_of_row,
+};
 
 /// The number of a request on record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -10,7 +10,10 @@ use crate::manifest;
 use crate::store::{Durable, Ledger, LedgerError, Trouble};
 
 /// What limits by the month look back on, in milliseconds; calls are kept at least as long.
-const LONGEST_LIMIT: u64 = 32 * 86_400_000;
+const LONGEST_LIMIT: u64 = 32 * DAY;
+const DAY: u64 = 86_400_000;
+/// Requests deleted at once.
+const PART: i64 = 256;
 
 /// How much is kept. The audit chain itself is never shortened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -48,52 +51,100 @@ impl Ledger {
         Ok(forgotten)
     }
 
-    /// Deletes what is older or more than wanted.
+    /// Deletes what is older or more than wanted, a part at a time: nobody who wants to put a
+    /// request on record has to wait long.
     pub fn retain(&self, retention: Retention) -> Result<Forgotten, LedgerError> {
         let now = self.host.unix_millis();
-        let forgotten = self.chained(Durable::Disk, |tx, chain| {
-            let mut sum = Forgotten::default();
-            if let Some(age) = retention.age {
-                tx.execute(
-                    "DELETE FROM calls WHERE at < ?1",
-                    [now.saturating_sub(age.max(LONGEST_LIMIT))],
-                )?;
-                let old = ids(
-                    tx,
-                    "SELECT id FROM records WHERE at < ?1 ORDER BY id",
-                    params![now.saturating_sub(age)],
-                )?;
-                sum.add(forget(tx, chain, &old, "age")?);
+        let mut sum = Forgotten::default();
+        loop {
+            let part = self.chained(Durable::Disk, |tx, chain| {
+                retention.apply_part(tx, chain, now)
+            })?;
+            if part.requests == 0 {
+                break;
             }
-            if let Some(most) = retention.bytes {
-                // Whole contents are shared, so how much a request frees shows only afterwards.
-                while size(tx)? > most {
-                    let all: u64 =
-                        tx.query_row("SELECT count(*) FROM records", [], |row| row.get(0))?;
-                    let some = (all / 8).max(1);
-                    let oldest = ids(
-                        tx,
-                        "SELECT id FROM records ORDER BY id LIMIT ?1",
-                        params![some],
-                    )?;
-                    let forgotten = forget(tx, chain, &oldest, "size")?;
-                    if forgotten.requests == 0 {
-                        break;
-                    }
-                    sum.add(forgotten);
-                }
-            }
-            Ok(sum)
-        })?;
-        if forgotten.requests > 0 {
+            sum.add(part);
+        }
+        if sum.requests > 0 {
             self.tidy();
         }
-        Ok(forgotten)
+        Ok(sum)
+    }
+
+    /// What [`Ledger::retain`] would delete now. Changes nothing.
+    pub fn would_retain(&self, retention: Retention) -> Result<Forgotten, LedgerError> {
+        let now = self.host.unix_millis();
+        self.tried(|tx, chain| {
+            let mut sum = Forgotten::default();
+            loop {
+                let part = retention.apply_part(tx, chain, now)?;
+                if part.requests == 0 {
+                    return Ok(sum);
+                }
+                sum.add(part);
+            }
+        })
+    }
+
+    /// The same as [`Ledger::retain`], unless it was done within a day; `None` then.
+    pub fn retain_daily(&self, retention: Retention) -> Result<Option<Forgotten>, LedgerError> {
+        let note = self.path().with_extension("kept");
+        let now = self.host.unix_millis();
+        let last = std::fs::read_to_string(&note)
+            .ok()
+            .and_then(|text| text.trim().parse::<u64>().ok());
+        // A note from the future is from another clock.
+        if last.is_some_and(|last| (last..last.saturating_add(DAY)).contains(&now)) {
+            return Ok(None);
+        }
+        let forgotten = self.retain(retention)?;
+        std::fs::write(&note, format!("{now}\n"))
+            .map_err(|source| LedgerError::File { path: note, source })?;
+        Ok(Some(forgotten))
     }
 
     /// Bytes of all stored contents.
     pub fn stored_bytes(&self) -> Result<u64, LedgerError> {
         self.read(size)
+    }
+}
+
+impl Retention {
+    /// Deletes some of what is to go; nothing when nothing is.
+    fn apply_part(
+        &self,
+        tx: &Transaction<'_>,
+        chain: &mut Chain,
+        now: u64,
+    ) -> Result<Forgotten, Trouble> {
+        if let Some(age) = self.age {
+            tx.execute(
+                "DELETE FROM calls WHERE at < ?1",
+                [now.saturating_sub(age.max(LONGEST_LIMIT))],
+            )?;
+            let old = ids(
+                tx,
+                "SELECT id FROM records WHERE at < ?1 ORDER BY id LIMIT ?2",
+                params![now.saturating_sub(age), PART],
+            )?;
+            if !old.is_empty() {
+                return forget(tx, chain, &old, "age");
+            }
+        }
+        let Some(most) = self.bytes else {
+            return Ok(Forgotten::default());
+        };
+        if size(tx)? <= most {
+            return Ok(Forgotten::default());
+        }
+        // Contents are shared, so how much a request frees shows only afterwards.
+        let all: i64 = tx.query_row("SELECT count(*) FROM records", [], |row| row.get(0))?;
+        let oldest = ids(
+            tx,
+            "SELECT id FROM records ORDER BY id LIMIT ?1",
+            params![(all / 8).clamp(1, PART)],
+        )?;
+        forget(tx, chain, &oldest, "size")
     }
 }
 

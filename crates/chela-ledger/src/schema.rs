@@ -7,7 +7,8 @@ pub const VERSION: i64 = STEPS.len() as i64;
 
 /// `seal` columns hold a hash over the rest of their row, so that a row that changed
 /// by itself is noticed; records have theirs in the audit chain.
-const STEPS: [&str; 1] = ["
+const STEPS: [&str; 2] = [
+    "
     CREATE TABLE blobs (
         id INTEGER PRIMARY KEY,
         hash BLOB NOT NULL UNIQUE,
@@ -91,7 +92,16 @@ const STEPS: [&str; 1] = ["
     CREATE INDEX calls_day ON calls (day);
     CREATE INDEX calls_month ON calls (month);
     CREATE INDEX calls_open ON calls (state) WHERE state = 0;
-"];
+",
+    "
+    ALTER TABLE calls ADD COLUMN known_tokens INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE calls ADD COLUMN known_cost INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE sessions ADD COLUMN seal INTEGER;
+",
+];
+
+/// Since this version the seals cover whole rows of calls and sessions.
+const WHOLE_ROWS: usize = 2;
 
 /// Brings a file to [`VERSION`]. Two processes may try at once: the second finds the work done.
 pub fn upgrade(connection: &mut Connection) -> rusqlite::Result<()> {
@@ -100,6 +110,10 @@ pub fn upgrade(connection: &mut Connection) -> rusqlite::Result<()> {
     let done = usize::try_from(found).unwrap_or(0);
     for step in STEPS.iter().skip(done) {
         transaction.execute_batch(step)?;
+    }
+    if (1..WHOLE_ROWS).contains(&done) {
+        crate::spend::reseal_calls(&transaction)?;
+        crate::record::reseal_sessions(&transaction)?;
     }
     transaction.pragma_update(None, "user_version", VERSION)?;
     transaction.commit()

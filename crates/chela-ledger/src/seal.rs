@@ -1,6 +1,10 @@
 //! Seals: a hash over named values in a form that reads one way only.
 
+use std::ops::Range;
+
 use chela_core::ContentHash;
+use rusqlite::Row;
+use rusqlite::types::ValueRef;
 
 /// Collects values, each with its length before it: no two lists of values give the same bytes.
 #[derive(Debug, Default)]
@@ -38,5 +42,25 @@ impl Seal {
         let mut first = [0; 8];
         first.copy_from_slice(&hash.as_bytes()[..8]);
         i64::from_be_bytes(first)
+    }
+}
+
+/// A seal over columns of a row, whatever their types.
+pub fn of_row(purpose: &str, row: &Row<'_>, columns: Range<usize>) -> rusqlite::Result<Seal> {
+    Seal::new(purpose).columns(row, columns)
+}
+
+impl Seal {
+    pub fn columns(mut self, row: &Row<'_>, columns: Range<usize>) -> rusqlite::Result<Self> {
+        for column in columns {
+            self = match row.get_ref(column)? {
+                ValueRef::Null => self.number(0),
+                ValueRef::Integer(number) => self.number(1).bytes(&number.to_be_bytes()),
+                ValueRef::Real(number) => self.number(2).bytes(&number.to_be_bytes()),
+                ValueRef::Text(text) => self.number(3).bytes(text),
+                ValueRef::Blob(bytes) => self.number(4).bytes(bytes),
+            };
+        }
+        Ok(self)
     }
 }

@@ -11,7 +11,7 @@ mod usage;
 use serde::{Deserialize, Serialize};
 
 pub use money::dollars;
-pub(crate) use reserve::damaged_calls;
+pub(crate) use reserve::{damaged_calls, reseal_calls};
 pub use usage::{UsageBy, UsageRange, UsageSum};
 
 /// Tokens and money.
@@ -46,6 +46,9 @@ pub struct ReserveAsk {
     pub model: String,
     /// At most what it may cost: the request and the longest answer.
     pub estimate: Amount,
+    /// What it costs once it is sent, whatever comes of it: the request. Counts when nobody is
+    /// left to say what the call came to.
+    pub known: Amount,
     pub limits: Vec<Limit>,
     /// In the owner's time zone: `2026-11-15`.
     pub day: String,
@@ -86,8 +89,8 @@ pub enum LimitOf {
     Job,
 }
 
-/// Room for one call, taken until it is settled or released. Dropped without either it is given
-/// back when the process is dead or the time is over.
+/// Room for one call, taken until it is settled or released. Dropped without either, what is
+/// known of its cost counts once the process is dead or the time is over; the rest is given back.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "settle it or release it"]
 pub struct Reservation {

@@ -107,11 +107,18 @@ pub struct RunRow {
     pub run: String,
     pub session: SessionKey,
     pub label: String,
-    /// `running`, or how it ended.
+    /// `running`, `queued`, or how it ended.
     pub status: String,
     pub seconds: u64,
     /// What it does now.
     pub doing: Option<String>,
+}
+
+impl RunRow {
+    /// Whether it has not ended.
+    pub fn is_live(&self) -> bool {
+        matches!(self.status.as_str(), "running" | "queued")
+    }
 }
 
 /// A message for another session.

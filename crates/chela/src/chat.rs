@@ -23,7 +23,7 @@ mod view;
 pub use for_now::ForNow;
 pub use history::History;
 pub use lines::{is_skill, lines};
-pub use once::{Form, note, once, page};
+pub use once::{Asked, Form, note, once, page};
 pub use room::{Opening, chat};
 
 /// A text cut at the given places, as it might arrive.

@@ -48,7 +48,7 @@ impl Conversation {
     fn running_in_words(&self) -> String {
         let jobs = self.commands.processes.jobs();
         let rows = self.children.0.rows(self.agents.host.unix_millis());
-        let running = rows.iter().filter(|row| row.status == "running");
+        let running = rows.iter().filter(|row| row.is_live());
         let subagents: String = running
             .map(|row| {
                 format!(

@@ -3,15 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chela_config::model::Compaction as Settings;
+use chela_config::model::{Compaction as Settings, CompactionMode, IdentifierPolicy};
 use chela_ledger::{AuditKind, Rewrite};
-use chela_model::{Cache, Chain, Message, Request, Response, Stage, Usage};
+use chela_model::{Cache, Chain, Event, Message, Request, Response, Stage, Usage};
 use serde_json::json;
 
 use super::{Conversation, Prefix};
 use crate::compact::{self, KeepRecent, Shortfall, cut_point, digest, shortfalls, tokens_of};
 use crate::session::{Body, Compaction, Entry, EntryId, Session, SessionError, context};
-use crate::turn::{Book, Call, ContextMeter, Surface, TurnEvent, thinking_named};
+use crate::turn::{
+    Book, Call, ContextMeter, Partial, Reckoning, Surface, TurnEvent, thinking_named,
+};
+
+/// The mode in which a summary is checked before it replaces anything.
+const SAFEGUARD: CompactionMode = CompactionMode::Safeguard;
 
 /// What a compaction did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,7 +94,14 @@ impl Conversation {
         let Some(most) = threshold(self.meter(), settings).filter(|_| settings.enabled) else {
             return;
         };
-        if self.meter().used + settings.memory_flush.soft_threshold_tokens > most {
+        let is_near = self.meter().used + settings.memory_flush.soft_threshold_tokens > most;
+        let is_large = settings
+            .memory_flush
+            .force_flush_transcript_bytes
+            .as_ref()
+            .and_then(|size| size.bytes())
+            .is_some_and(|most| self.transcript_bytes() >= most);
+        if is_near || is_large {
             self.flush_memory().await;
         }
         if self.meter().used <= most {
@@ -108,20 +120,22 @@ impl Conversation {
         let Some(most) = configured.as_ref().and_then(|size| size.bytes()) else {
             return;
         };
-        let Ok(branch) = self.sessions.branch(&self.session()) else {
-            return;
-        };
-        let bytes: usize = context(&branch)
-            .iter()
-            .map(|message| serde_json::to_string(message).map_or(0, |text| text.len()))
-            .sum();
-        if (bytes as u64) < most {
+        if self.transcript_bytes() < most {
             return;
         }
         let chain = self.chain().ok();
         if let Ok(done) = self.compact_with(chain.as_ref(), None).await {
             surface.event(TurnEvent::Notice(done.in_words()));
         }
+    }
+
+    /// Bytes of what is kept of the conversation.
+    fn transcript_bytes(&self) -> u64 {
+        let branch = self.sessions.branch(&self.session()).unwrap_or_default();
+        context(&branch)
+            .iter()
+            .map(|message| serde_json::to_string(message).map_or(0, |text| text.len() as u64))
+            .sum()
     }
 
     async fn compact_with(
@@ -211,7 +225,11 @@ impl Conversation {
         let settings = &self.view.compaction.value;
         // A small window has no room for many recent tokens.
         let window = self.meter().window.unwrap_or(u64::MAX);
-        let keep = settings.keep_recent_tokens.min(window / 3);
+        let most = match settings.max_history_share {
+            Some(share) => (window as f64 * share) as u64,
+            None => window / 3,
+        };
+        let keep = settings.keep_recent_tokens.min(most);
         let cut = cut_point(
             &messages,
             KeepRecent {
@@ -272,9 +290,9 @@ impl Conversation {
                 model: None,
             }
             .text();
-            let text = mended(text.trim(), &plan.messages);
-            missing = match settings.quality_guard.enabled {
-                true => shortfalls(&text, &plan.messages),
+            let text = mended(text.trim(), &plan.messages, settings);
+            missing = match settings.quality_guard.enabled && settings.mode == SAFEGUARD {
+                true => lacking(&text, &plan.messages, settings),
                 false => Vec::new(),
             };
             if missing.is_empty() && !text.is_empty() {
@@ -323,34 +341,53 @@ impl Writing<'_> {
             rewrite: Some(Rewrite::Compaction),
         };
         let page = self.book.open_page(&call)?;
-        let mut unheard = |_| {};
+        let mut partial = Partial::default();
+        let mut listen = |event| match event {
+            Event::Text(text) => partial.text.push_str(&text),
+            Event::Reasoning(text) => partial.reasoning.push_str(&text),
+            Event::Restarted { .. } => partial.restart(),
+            Event::ToolCall { .. } | Event::Waiting { .. } => {}
+        };
         let http = &self.talk.agents.http;
         let answer = self
             .chain
-            .answer(http, request, Stage::Underway, &mut unheard);
+            .answer(http, request, Stage::Underway, &mut listen);
         let limit = Duration::from_secs(self.settings().timeout_seconds);
-        let answer = match tokio::time::timeout(limit, answer).await {
-            Ok(answer) => answer.map_err(|error| error.to_string()),
-            Err(_) => Err(format!("no answer in {} s", limit.as_secs())),
+        let answer = tokio::time::timeout(limit, answer).await;
+        let wasted = partial.wasted(page.input);
+        let (heard, missing) = match answer {
+            Ok(Ok(response)) => (Ok(response), wasted),
+            Ok(Err(error)) => (Err(error.to_string()), partial.failed(page.input, &error)),
+            Err(_) => (
+                Err(format!("no answer in {} s", limit.as_secs())),
+                partial.broken_off(page.input),
+            ),
         };
-        self.book
-            .close_page(page, &call, answer.as_ref().map_err(String::as_str));
-        if let Ok(response) = &answer {
-            let used = self.talk.meter().used;
-            // A sum that is not kept changes nothing about the summary.
-            let _ = self
-                .talk
-                .sessions
-                .add_usage(&self.session, response.usage, used);
-        }
-        answer
+        let answer = match &heard {
+            Ok(response) => Reckoning::Whole { response, wasted },
+            Err(why) => Reckoning::Missing {
+                why,
+                usage: missing,
+            },
+        };
+        let usage = answer.usage();
+        self.book.close_page(page, &call, answer);
+        let used = self.talk.meter().used;
+        // A sum that is not kept changes nothing about the summary.
+        let _ = self.talk.sessions.add_usage(&self.session, usage, used);
+        heard
     }
 
     /// Asked with the session's own prefix, so that what the endpoint has read counts.
     fn request(&self, plan: &Plan, instructions: Option<&str>, missing: &[Shortfall]) -> Request {
         let mut ask = compact::INSTRUCTIONS.to_owned();
-        let own = self.settings().custom_instructions.as_deref();
-        for more in [own, instructions].into_iter().flatten() {
+        let settings = self.settings();
+        let own = settings.custom_instructions.as_deref();
+        let identifiers = settings
+            .identifier_instructions
+            .as_deref()
+            .filter(|_| settings.identifier_policy == IdentifierPolicy::Custom);
+        for more in [own, identifiers, instructions].into_iter().flatten() {
             ask.push_str("\n\n");
             ask.push_str(more);
         }
@@ -382,9 +419,9 @@ impl Writing<'_> {
 
 /// What can be added by code is not worth asking a model again: identifiers and the question that
 /// waits for an answer.
-fn mended(summary: &str, messages: &[Message]) -> String {
+fn mended(summary: &str, messages: &[Message], settings: &Settings) -> String {
     let mut text = summary.to_owned();
-    for shortfall in shortfalls(summary, messages) {
+    for shortfall in lacking(summary, messages, settings) {
         let (heading, line) = match shortfall {
             Shortfall::Identifier(id) => ("## Identifiers", id),
             Shortfall::PendingQuestion(question) => ("## Open", question),
@@ -397,8 +434,17 @@ fn mended(summary: &str, messages: &[Message]) -> String {
     text
 }
 
+/// What a summary lacks; identifiers count as `identifierPolicy` says.
+fn lacking(summary: &str, messages: &[Message], settings: &Settings) -> Vec<Shortfall> {
+    let strict = settings.identifier_policy == IdentifierPolicy::Strict;
+    shortfalls(summary, messages)
+        .into_iter()
+        .filter(|lack| strict || !matches!(lack, Shortfall::Identifier(_)))
+        .collect()
+}
+
 /// Tokens from which on room is made.
-fn threshold(meter: ContextMeter, settings: &Settings) -> Option<u64> {
+pub(crate) fn threshold(meter: ContextMeter, settings: &Settings) -> Option<u64> {
     const HEADROOM: u64 = 16_384;
     let window = meter.window?;
     let reserve = settings

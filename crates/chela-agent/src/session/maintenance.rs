@@ -278,12 +278,18 @@ fn is_protected(
         info.key.form,
         SessionForm::Global | SessionForm::Main { .. } | SessionForm::Chat { .. }
     );
+    // Sub-agents are put away by a rule, and given their model by one: no wish of a person.
+    let by_wish = !info.key.is_subagent();
     info.pinned
-        || info.archived.is_some()
+        || (by_wish && info.archived.is_some())
         || age < ACTIVE_MS
         || rules.preserve_recent_ms.is_some_and(|limit| age < limit)
-        || (goes_on && (durable || info.settings.model_source == Some(super::ModelSource::User)))
+        || (goes_on && (durable || (by_wish && has_model_of_its_own(info))))
         || parents.contains(&info.session_id)
+}
+
+fn has_model_of_its_own(info: &SessionInfo) -> bool {
+    info.settings.model_source == Some(super::ModelSource::User)
 }
 
 fn is_probe(info: &SessionInfo) -> bool {

@@ -11,7 +11,8 @@ use tokio::time::sleep;
 
 use super::mark::{Mark, State, Status};
 use super::relay::Upwards;
-use super::{Runs, Seat};
+use super::runs::{Runs, Tell};
+use super::seat::Seat;
 use crate::conversation::{Conversation, Inbound};
 use crate::session::{Body, Entry, Session, Sessions};
 use crate::turn::{Ended, Reply, TurnError, TurnOutcome};
@@ -56,17 +57,27 @@ impl Child {
             run: self.run.clone(),
             label: self.label.clone(),
         };
-        let end = self.work(&surface).await;
+        let end = tokio::select! {
+            biased;
+            () = self.kill.notified() => End {
+                status: Status::Stopped,
+                text: String::new(),
+                usage: Usage::default(),
+            },
+            // Its time begins when it does.
+            () = self.seat.take() => self.work(&surface).await,
+        };
         self.mark(&end, &runs);
         if self.cleanup == Cleanup::Delete {
-            // A transcript that stays too long does no harm.
+            // A transcript that stays too long does no harm. What it did stays on record: an
+            // agent does not choose what the owner may see.
             let _ = self.talk.sessions.remove(&self.talk.session());
         }
     }
 
     async fn work(&self, surface: &Upwards) -> End {
         let talk = &self.talk;
-        let work = converse(talk, &self.task, surface);
+        let work = converse(talk, &self.task, surface, &self.seat);
         tokio::pin!(work);
         let limit = async {
             match self.seconds {
@@ -123,17 +134,20 @@ impl Child {
         let session = current.as_ref().unwrap_or(&self.session);
         // Without a mark the run reads as interrupted.
         let _ = mark.write(&self.sessions, session);
-        runs.left(
-            &self.run,
-            Some(RunRow {
-                run: self.run.clone(),
-                session: self.talk.key.clone(),
-                label: self.label.clone(),
-                status: end.status.to_string(),
-                seconds,
-                doing: None,
-            }),
-        );
+        let row = RunRow {
+            run: self.run.clone(),
+            session: self.talk.key.clone(),
+            label: self.label.clone(),
+            status: end.status.to_string(),
+            seconds,
+            doing: None,
+        };
+        // Whoever stopped it knows.
+        let tell = match quiet || end.status == Status::Stopped {
+            true => Tell::Later,
+            false => Tell::AtOnce,
+        };
+        runs.left(&self.run, Some((row, tell)));
     }
 
     fn stats(&self, usage: Usage, seconds: u64) -> String {
@@ -153,7 +167,7 @@ impl Child {
 }
 
 /// The task, and then whatever its own sub-agents have to tell.
-async fn converse(talk: &Conversation, task: &str, surface: &Upwards) -> End {
+async fn converse(talk: &Conversation, task: &str, surface: &Upwards, seat: &Seat) -> End {
     let mut usage = Usage::default();
     let mut message = format!("[Subagent Task]\n{task}");
     loop {
@@ -174,13 +188,18 @@ async fn converse(talk: &Conversation, task: &str, surface: &Upwards) -> End {
                 usage,
             };
         }
+        seat.give_back();
+        let seated = async {
+            talk.children.0.until_quiet().await;
+            seat.take().await;
+        };
         tokio::select! {
             biased;
             never = talk.children.0.desk.relay(surface) => match never {},
             () = talk.until_stopped() => {
                 return End { status: Status::Stopped, text, usage };
             }
-            () = talk.children.0.until_quiet() => {}
+            () = seated => {}
         }
         message = "[Subagent Events]\nYour sub-agents have ended. Finish your task with what they report.".to_owned();
     }

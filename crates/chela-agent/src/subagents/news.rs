@@ -1,7 +1,5 @@
 //! What the model is told of its sub-agents.
 
-use std::sync::PoisonError;
-
 use chela_core::{ContentHash, Origin, Trust};
 use chela_guard::{ExternalSource, Labelled};
 
@@ -39,14 +37,11 @@ impl Conversation {
     /// What came of sub-agents since the model last heard.
     pub(crate) fn subagent_news(&self, branch: &[Entry]) -> Option<Told> {
         self.children.0.take_news();
+        self.children.0.told();
         let agents = &self.agents;
         let runs_on = |run: &str, pid: u32, age: Age| {
-            let running = agents
-                .running
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .contains(run);
-            running || (age == Age::Young && pid != std::process::id() && is_alive(pid))
+            agents.seats.is_alive(run)
+                || (age == Age::Young && pid != std::process::id() && is_alive(pid))
         };
         let news = untold(branch, &self.key, &runs_on, agents.host.unix_millis());
         let trust = news.iter().map(|news| news.trust).min()?;
@@ -54,11 +49,11 @@ impl Conversation {
         let still = self.children.0.rows(agents.host.unix_millis());
         let still: Vec<String> = still
             .iter()
-            .filter(|row| row.status == "running")
-            .map(|row| format!("`{}` ({})", row.label, row.run))
+            .filter(|row| row.is_live())
+            .map(|row| format!("`{}` ({}, {})", row.label, row.run, row.status))
             .collect();
         if !still.is_empty() {
-            parts.push(format!("Still running: {}.", still.join(", ")));
+            parts.push(format!("Not ended yet: {}.", still.join(", ")));
         }
         Some(Told {
             block: Block {

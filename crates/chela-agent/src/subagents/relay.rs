@@ -1,63 +1,80 @@
 //! Questions of sub-agents, put to whoever watches the session that started them.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::future::pending;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chela_tools::{Answer, Approver, Question};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, oneshot};
 
 use crate::turn::{Surface, TurnEvent};
 
 /// A question on its way up.
-pub(super) struct Passed {
+struct Passed {
     question: Question,
     answer: oneshot::Sender<Answer>,
 }
 
-/// Where sub-agents ask. Open while somebody watches the parent; otherwise nobody is there.
+/// Where sub-agents ask. A question stays here until it is answered or lapses: the turn that was
+/// to put it to somebody may end before it is answered, and the next one puts it again.
 #[derive(Default)]
-pub(crate) struct Desk(Mutex<Option<mpsc::UnboundedSender<Passed>>>);
-
-/// Closes the desk when nobody watches any more.
-struct Open<'a>(&'a Desk);
-
-impl Drop for Open<'_> {
-    fn drop(&mut self) {
-        self.0.set(None);
-    }
+pub(crate) struct Desk {
+    questions: Mutex<VecDeque<Passed>>,
+    asked: Notify,
 }
 
 impl Desk {
     /// Puts every question to `surface`, for as long as this is waited for.
     pub async fn relay(&self, surface: &dyn Surface) -> Infallible {
-        let (sender, mut questions) = mpsc::unbounded_channel();
-        self.set(Some(sender));
-        let _open = Open(self);
-        while let Some(Passed { question, answer }) = questions.recv().await {
-            // Whoever asked may be gone by now.
-            let _ = answer.send(surface.ask(&question).await);
+        loop {
+            let asked = self.asked.notified();
+            match self.first() {
+                Some(question) => {
+                    let answer = surface.ask(&question).await;
+                    self.answer(&question, answer);
+                }
+                None => asked.await,
+            }
         }
-        pending().await
     }
 
     async fn ask(&self, question: Question) -> Answer {
         let (answer, heard) = oneshot::channel();
-        let sent = self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .as_ref()
-            .is_some_and(|desk| desk.send(Passed { question, answer }).is_ok());
-        match sent {
-            true => heard.await.unwrap_or(Answer::NOBODY),
-            false => Answer::NOBODY,
+        let patience = question
+            .expires
+            .duration_since(question.asked)
+            .unwrap_or_default();
+        self.questions().push_back(Passed { question, answer });
+        self.asked.notify_waiters();
+        match tokio::time::timeout(patience, heard).await {
+            Ok(Ok(answer)) => answer,
+            _ => Answer::NOBODY,
         }
     }
 
-    fn set(&self, sender: Option<mpsc::UnboundedSender<Passed>>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = sender;
+    /// The oldest question somebody still waits for.
+    fn first(&self) -> Option<Question> {
+        let mut questions = self.questions();
+        questions.retain(|passed| !passed.answer.is_closed());
+        questions.front().map(|passed| passed.question.clone())
+    }
+
+    fn answer(&self, question: &Question, answer: Answer) {
+        let mut questions = self.questions();
+        let at = questions
+            .iter()
+            .position(|passed| passed.question.id == question.id);
+        if let Some(passed) = at.and_then(|at| questions.remove(at)) {
+            // Whoever asked may be gone by now.
+            let _ = passed.answer.send(answer);
+        }
+    }
+
+    fn questions(&self) -> MutexGuard<'_, VecDeque<Passed>> {
+        self.questions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

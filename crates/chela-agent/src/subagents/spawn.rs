@@ -1,35 +1,32 @@
-//! Starting a sub-agent: what may be started, what it is given, what is put on record.
+//! Starting a sub-agent: who may be started, and what it is given.
+
+mod start;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 
-use chela_config::model::ThinkingLevel;
 use chela_config::{AgentView, Loaded};
-use chela_core::{AgentId, Audience, ContentHash, Origin, SessionForm, SessionKey};
-use chela_ledger::AuditKind;
+use chela_core::{AgentId, Audience, ContentHash, SessionForm, SessionKey};
 use chela_tools::sandbox::{SandboxAsk, wants};
 use chela_tools::{
     Context, Policy, PolicyAsk, Receipt, Refused, RunRow, Sandboxed, SendAsk, Sending, SpawnAsk,
     Spawner, Which,
 };
-use serde_json::json;
 use tokio::sync::Notify;
 
 use super::child::{Child, taint};
 use super::mark::{Mark, State};
-use super::{Grant, Payer, Run, Runs, Seat, Share, job_of};
+use super::runs::{Run, Runs};
+use super::seat::Seat;
+use super::{Grant, Payer, Share, job_of};
 use crate::agent::Agents;
-use crate::conversation::{Conversation, ConversationAsk, Role, Seen};
-use crate::session::{
-    Body, Custom, Entry, Inherited, ModelSource, Override, Session, Sessions, Source,
-};
+use crate::conversation::{Conversation, ConversationAsk, Seen};
+use crate::session::{Entry, Session, Sessions};
 
-/// The kind of entry that keeps the grant of a session.
-const GRANT: &str = "subagent-grant";
-/// A conversation longer than this is not handed on.
-const LONGEST_FORK: u64 = 100_000;
+use start::Start;
+pub(crate) use start::kept_grant;
 
 /// What starts sub-agents for one conversation. Holds nothing of the conversation itself, which
 /// holds this.
@@ -74,7 +71,8 @@ impl Spawner for Nest {
             key: &key,
             run: &run,
         };
-        let (talk, context, warnings) = start.open(&agent, &view)?;
+        let (talk, context, mut warnings) = start.open(&agent, &view)?;
+        warnings.extend(seat.has_to_wait());
         let receipt = start.receipt(&talk, context, warnings);
         let begun = receipt.and_then(|receipt| {
             start.put_on_record(&receipt)?;
@@ -179,10 +177,7 @@ impl Nest {
             sender: self.ask.sender.as_ref(),
             sandboxed: self.sandboxed(&self.view, &self.key),
         });
-        let (offered, turn) = {
-            let state = self.runs.state();
-            (state.offered.clone(), state.turn.clone())
-        };
+        let (offered, turn) = self.runs.offered();
         let own = [
             ask.timeout_seconds.filter(|seconds| *seconds > 0),
             Some(settings.run_timeout_seconds).filter(|seconds| *seconds > 0),
@@ -222,7 +217,7 @@ impl Nest {
         ContentHash::of(seed).to_string()[..12].to_owned()
     }
 
-    /// A place among those that run, where there is one.
+    /// A place among those that run, which it may have to wait for.
     fn seat(&self, run: &str) -> Result<Seat, Refused> {
         let settings = &self.view.subagents.value;
         let children = self.runs.running();
@@ -231,23 +226,12 @@ impl Nest {
                 "{children} sub-agents run for this session, which is the most (`maxChildrenPerAgent`). Wait for one to end."
             )));
         }
-        let mut running = self
-            .agents
-            .running
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if running.len() >= settings.max_concurrent as usize {
-            return Err(Refused(format!(
-                "{} sub-agents run at the moment, which is the most (`maxConcurrent`). Wait for one to end.",
-                running.len()
-            )));
-        }
-        running.insert(run.to_owned());
-        Ok(Seat {
-            agents: Arc::clone(&self.agents),
-            runs: Arc::clone(&self.runs),
-            run: run.to_owned(),
-        })
+        Ok(Seat::new(
+            Arc::clone(&self.agents),
+            Arc::clone(&self.runs),
+            run,
+            settings.max_concurrent as usize,
+        ))
     }
 
     /// A key below this one. Where others read along, it says so: a child knows no more than
@@ -299,237 +283,25 @@ impl Nest {
             session: start.parent.clone(),
             seat,
         };
-        let mut state = self.runs.state();
-        if state.closed {
-            drop(state);
-            return Err(Refused("This conversation has ended.".to_owned()));
-        }
-        let task = handle.spawn(child.run()).abort_handle();
-        state.live.push(Run {
+        let run = |task| Run {
             id: start.run.to_owned(),
             key: start.key.clone(),
             label,
             began,
+            seated: false,
             doing: None,
             talk,
             kill,
             task,
-        });
-        Ok(())
-    }
-}
-
-/// A sub-agent that is being started.
-struct Start<'a> {
-    nest: &'a Nest,
-    ask: &'a SpawnAsk,
-    parent: &'a Session,
-    grant: &'a Grant,
-    key: &'a SessionKey,
-    run: &'a str,
-}
-
-type Opened = (Arc<Conversation>, String, Vec<String>);
-
-impl Start<'_> {
-    fn label(&self) -> String {
-        const MOST: usize = 60;
-        let text = self.ask.label.as_deref().unwrap_or(&self.ask.task);
-        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        line.chars().take(MOST).collect()
-    }
-
-    /// Makes the session of the child and opens it.
-    fn open(&self, agent: &AgentId, view: &AgentView) -> Result<Opened, Refused> {
-        let nest = self.nest;
-        let sessions = nest.agents.sessions(agent).map_err(refused)?;
-        let mut warnings = Vec::new();
-        let mut context = "isolated".to_owned();
-        if *agent == nest.view.id {
-            let most = match self.ask.context {
-                Context::Fork => LONGEST_FORK,
-                Context::Isolated => 0,
-            };
-            let forked = sessions
-                .fork(self.parent, self.key, most)
-                .map_err(refused)?;
-            match (self.ask.context, forked.inherited) {
-                (Context::Isolated, _) => {}
-                (Context::Fork, Inherited::Branch { entries }) => {
-                    context = format!("fork of {entries} entries");
-                }
-                (Context::Fork, Inherited::Nothing { tokens }) => warnings.push(format!(
-                    "this conversation has about {tokens} tokens, too many to hand on ({LONGEST_FORK}); it starts isolated"
-                )),
-            }
-        }
-        let role = Role {
-            grant: self.grant.clone(),
-            source: Source::Session,
-            seen: Some(nest.seen.child()),
         };
-        let ask = ConversationAsk {
-            agent: Some(agent.clone()),
-            session: Some(self.key.clone()),
-            model: None,
-            sender: nest.ask.sender.clone(),
-            channel: nest.ask.channel.clone(),
-            tools: nest.ask.tools,
-            own: nest.ask.own.clone(),
-        };
-        let talk = Conversation::open_as(Arc::clone(&nest.agents), ask, role).map_err(refused)?;
-        let session = talk.session();
-        let set = |change| sessions.set(&session, change).map_err(refused);
-        set(Override::Label(Some(self.label())))?;
-        let (model, thinking) = self.levels(view, &mut warnings);
-        if let Some(model) = model {
-            set(Override::Model(Some((model, ModelSource::User))))?;
-        }
-        if thinking.is_some() {
-            set(Override::Thinking(thinking))?;
-        }
-        let kept = Custom {
-            custom_type: GRANT.to_owned(),
-            data: json!({ "key": self.key.to_string(), "grant": self.grant }),
-        };
-        sessions
-            .append(&session, Body::Custom(kept))
-            .map_err(refused)?;
-        Ok((Arc::new(talk), context, warnings))
-    }
-
-    /// The model and the thinking level: those asked for, those of the config, the caller's.
-    fn levels(
-        &self,
-        view: &AgentView,
-        warnings: &mut Vec<String>,
-    ) -> (Option<String>, Option<ThinkingLevel>) {
-        let nest = self.nest;
-        let settings = &nest.view.subagents.value;
-        let own = nest
-            .sessions
-            .info(self.parent)
-            .map(|info| info.settings)
-            .unwrap_or_default();
-        let callers = || {
-            let chosen = nest.ask.model.clone().or(own.model.clone());
-            let chain = nest.agents.chain(&nest.view, chosen.as_deref()).ok();
-            chain.map(|chain| chain.primary().reference().to_owned())
-        };
-        let mut usable = |name: &str| match nest.agents.chain(view, Some(name)) {
-            Ok(chain) => Some(chain.primary().reference().to_owned()),
-            Err(error) => {
-                warnings.push(format!("model `{name}` cannot be used: {error}"));
-                None
-            }
-        };
-        let asked = self.ask.model.as_deref().and_then(&mut usable);
-        let configured = || settings.model.as_ref().and_then(|choice| choice.primary());
-        let model = asked
-            .or_else(|| configured().and_then(&mut usable))
-            .or_else(callers);
-        let level = |word: Option<&str>| word.and_then(ThinkingLevel::from_word);
-        if let Some(word) = &self.ask.thinking
-            && level(Some(word)).is_none()
+        match self
+            .runs
+            .begin(|| run(handle.spawn(child.run()).abort_handle()))
         {
-            warnings.push(format!("thinking `{word}` is not one of the levels"));
+            true => Ok(()),
+            false => Err(Refused("This conversation has ended.".to_owned())),
         }
-        let thinking = level(self.ask.thinking.as_deref())
-            .or_else(|| level(settings.thinking.as_deref()))
-            .or(own.thinking);
-        (model, thinking)
     }
-
-    /// What the child really has: read from what it will be sent.
-    fn receipt(
-        &self,
-        talk: &Conversation,
-        context: String,
-        warnings: Vec<String>,
-    ) -> Result<Receipt, Refused> {
-        let prefix = talk.prefix().map_err(refused)?;
-        let host = &self.nest.agents.host;
-        let files = prefix
-            .sections
-            .iter()
-            .filter_map(|mark| match &mark.origin {
-                Origin::File { path, .. } => Some(path.clone()),
-                _ => None,
-            });
-        let tools: Vec<String> = prefix.tools.iter().map(|tool| tool.name.clone()).collect();
-        let has_folders = tools
-            .iter()
-            .any(|tool| super::FOLDER_TOOLS.contains(&tool.as_str()));
-        let paths = match paths_of(&self.nest.agents.loaded, &talk.view) {
-            _ if !has_folders => Vec::new(),
-            None => vec!["everywhere".to_owned()],
-            Some(paths) => paths.iter().map(|path| host.compact(path)).collect(),
-        };
-        let mut budget: Vec<String> = Vec::new();
-        if let Some(steps) = self.grant.steps() {
-            budget.push(format!("{steps} model calls"));
-        }
-        if let Some(seconds) = self.grant.seconds() {
-            budget.push(format!("{seconds} seconds"));
-        }
-        if let Some(payer) = self.grant.payer() {
-            budget.push(format!(
-                "spending counts against session {} of agent {}",
-                payer.session, payer.agent
-            ));
-        }
-        let depth = self.key.subagent_depth();
-        Ok(Receipt {
-            run: self.run.to_owned(),
-            session: self.key.clone(),
-            agent: talk.view.id.to_string(),
-            model: prefix.model.clone().unwrap_or_default(),
-            context,
-            tools,
-            paths,
-            files: files.collect(),
-            budget,
-            trust: self.grant.trust(),
-            depth,
-            deepest: depth + self.grant.levels() as usize,
-            warnings,
-        })
-    }
-
-    /// No sub-agent starts without a record.
-    fn put_on_record(&self, receipt: &Receipt) -> Result<(), Refused> {
-        let ledger = self.nest.agents.ledger().ok_or_else(|| {
-            Refused("Nothing was started: the ledger cannot be written. Tell the user.".to_owned())
-        })?;
-        let body = json!({
-            "run": self.run,
-            "parent": self.nest.key.to_string(),
-            "parentSession": self.parent.id.as_str(),
-            "child": self.key.to_string(),
-            "agent": receipt.agent,
-            "model": receipt.model,
-            "context": receipt.context,
-            "task": ContentHash::of(&self.ask.task),
-            "grant": self.grant,
-        });
-        ledger
-            .append(AuditKind::Spawn, &body)
-            .map(drop)
-            .map_err(|error| Refused(format!("Nothing was started: {error}. Tell the user.")))
-    }
-}
-
-/// The grant a session was started with, from its transcript.
-pub(crate) fn kept_grant(branch: &[Entry], key: &SessionKey) -> Option<Grant> {
-    let key = key.to_string();
-    branch.iter().rev().find_map(|entry| match &entry.body {
-        Body::Custom(custom)
-            if custom.custom_type == GRANT && custom.data["key"] == key.as_str() =>
-        {
-            serde_json::from_value(custom.data["grant"].clone()).ok()
-        }
-        _ => None,
-    })
 }
 
 /// Where the file tools of an agent go; `None` for everywhere. Folders of skills do not count:

@@ -10,6 +10,7 @@ use futures_util::future::join_all;
 use serde_json::Value;
 use tokio::time::sleep;
 
+use super::approving::Recorded;
 use super::guard::{Answered, Case, Leave, Permit};
 use super::limits::Repetition;
 use super::{Ended, Step, Turn, TurnError, TurnEvent};
@@ -148,15 +149,16 @@ impl Turn<'_> {
                 progress,
             });
         };
+        let recorded = Recorded(self);
         // The tool's own question is not asked again when the owner has just answered it.
         let answered = yes.map(|yes| Answered {
             yes,
             binds: case.prospect.binds,
-            otherwise: self.surface,
+            otherwise: &recorded,
         });
         let approver: &dyn Approver = match &answered {
             Some(answered) => answered,
-            None => self.surface,
+            None => &recorded,
         };
         let made = Call {
             id: &call.id,

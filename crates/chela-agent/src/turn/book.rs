@@ -9,14 +9,16 @@ use chela_ledger::{
     Amount, AuditKind, Ledger, LedgerError, Limit, LimitOf, LimitScope, Outcome, RecordId,
     RequestRecord, Reservation, ReserveAsk, ReserveError, Rewrite,
 };
-use chela_model::{Chain, Request, Response, Selection, Target, ToolCall, Usage};
+use chela_model::{Chain, Request, Selection, Target, ToolCall, Usage};
 use chela_tools::{Effect, Output, Success};
 use serde_json::{Value, json};
 
-use super::{Ended, Turn, TurnEvent, request::estimate};
+use super::page::{Page, Reckoning, outcome};
+use super::partial::Partial;
+use super::{Ended, Heard, Turn, TurnError, TurnEvent, request::estimate};
 use crate::conversation::{Conversation, Prefix};
 use crate::local;
-use crate::session::Session;
+use crate::session::{Session, SessionError};
 use crate::subagents::job_of;
 
 /// The record of one piece of work: a turn, or the writing of a summary.
@@ -38,16 +40,6 @@ pub(crate) struct Call<'a> {
     pub step: u32,
     /// The conversation was rewritten since the request before.
     pub rewrite: Option<Rewrite>,
-}
-
-/// A request that is on record and under way.
-pub(crate) struct Page {
-    record: Option<RecordId>,
-    reservation: Option<Reservation>,
-    /// `provider/model` it was written down for.
-    model: String,
-    /// Why it is not on record.
-    pub unrecorded: Option<String>,
 }
 
 /// Longest answer counted on when a model does not say.
@@ -72,18 +64,25 @@ impl Book {
 
     /// Takes room for a call and puts its request on record. Says why it may not be made.
     pub fn open_page(&self, call: &Call<'_>) -> Result<Page, String> {
-        let reservation = self.reserve(call)?;
         let target = call.chain.current();
-        let (record, unrecorded) = match self.write_down(target, call) {
-            Ok(record) => (record, None),
-            Err(error) => (None, Some(error.to_string())),
+        let input = match &self.ledger {
+            Some(_) => estimate(call.request),
+            None => 0,
         };
-        Ok(Page {
-            record,
-            reservation,
+        let mut page = Page {
+            reservation: self.reserve(call, input)?,
+            ledger: self.ledger.clone(),
+            record: None,
             model: target.reference().to_owned(),
-            unrecorded,
-        })
+            prices: target.info().cost,
+            input,
+            unrecorded: None,
+        };
+        match self.write_down(target, call) {
+            Ok(record) => page.record = record,
+            Err(error) => page.unrecorded = Some(error.to_string()),
+        }
+        Ok(page)
     }
 
     fn write_down(
@@ -112,59 +111,38 @@ impl Book {
     }
 
     /// Notes what came of a call, and what it cost.
-    pub fn close_page(&self, page: Page, call: &Call<'_>, answer: Result<&Response, &str>) {
+    pub fn close_page(&self, mut page: Page, call: &Call<'_>, answer: Reckoning<'_>) {
         let Some(ledger) = &self.ledger else {
             return;
         };
         let target = call.chain.current();
-        let price = target.info().cost;
-        let usage = answer.map(|response| response.usage).unwrap_or_default();
-        let cost = price.map(|price| price.micro_dollars(&usage));
-        if let Some(reservation) = &page.reservation {
-            let actual = Amount {
-                tokens: usage.input + usage.output,
-                micro_dollars: cost.unwrap_or(0),
-            };
-            let _ = ledger.settle(reservation, actual);
-        }
-        let outcome = match answer {
-            Ok(response) => Outcome {
-                response: json!({ "content": response.content, "stop": response.stop }),
-                usage: Some(usage),
-                cost,
-                ..Outcome::default()
-            },
-            Err(error) => Outcome {
-                error: Some(error.to_owned()),
-                ..Outcome::default()
-            },
-        };
+        let prices = target.info().cost;
+        page.settle(&answer.usage(), prices);
         // Another model answered in its place: what that one was sent is on record too.
-        let answered_by = answer.ok().filter(|response| response.model != page.model);
-        let record = match answered_by {
-            Some(_) => {
-                let silent = Outcome {
-                    error: Some(format!("{} answered in its place", target.reference())),
-                    ..Outcome::default()
-                };
-                if let Some(record) = page.record {
-                    let _ = ledger.finish(record, &silent);
-                }
-                let again = Call {
-                    rewrite: None,
-                    ..*call
-                };
-                self.write_down(target, &again).ok().flatten()
+        let by_another =
+            matches!(&answer, Reckoning::Whole { response, .. } if response.model != page.model);
+        let mut record = page.record.take();
+        if by_another {
+            let silent = Outcome {
+                error: Some(format!("{} answered in its place", target.reference())),
+                ..Outcome::default()
+            };
+            if let Some(record) = record {
+                let _ = ledger.finish(record, &silent);
             }
-            None => page.record,
-        };
+            let again = Call {
+                rewrite: None,
+                ..*call
+            };
+            record = self.write_down(target, &again).ok().flatten();
+        }
         if let Some(record) = record {
-            let _ = ledger.finish(record, &outcome);
+            let _ = ledger.finish(record, &outcome(&answer, prices));
         }
     }
 
     /// Room for one call; `None` when nothing is limited and nothing can be counted.
-    fn reserve(&self, call: &Call<'_>) -> Result<Option<Reservation>, String> {
+    fn reserve(&self, call: &Call<'_>, input: u64) -> Result<Option<Reservation>, String> {
         let limits = call.talk.spend_limits();
         let Some(ledger) = &self.ledger else {
             return match limits.is_empty() {
@@ -174,7 +152,7 @@ impl Book {
         };
         let info = call.chain.current().info();
         let usage = Usage {
-            input: estimate(call.request),
+            input,
             output: call
                 .request
                 .max_tokens
@@ -186,16 +164,18 @@ impl Book {
         let zone = call.talk.view.user_timezone.value.as_deref();
         let day = local::day(&call.talk.agents.host, zone).to_string();
         let payer = call.talk.payer(call.session, &self.turn);
+        let amount = |usage: &Usage| Amount {
+            tokens: usage.input + usage.output,
+            micro_dollars: info.cost.map_or(0, |cost| cost.micro_dollars(usage)),
+        };
         let ask = ReserveAsk {
             agent: payer.agent,
             session: payer.session,
             turn: payer.turn,
             job: call.talk.job().to_owned(),
             model: info.reference.clone(),
-            estimate: Amount {
-                tokens: usage.input + usage.output,
-                micro_dollars: info.cost.map_or(0, |cost| cost.micro_dollars(&usage)),
-            },
+            estimate: amount(&usage),
+            known: amount(&Usage { output: 0, ..usage }),
             limits,
             month: day.get(..7).unwrap_or(&day).to_owned(),
             day,
@@ -217,9 +197,17 @@ impl Book {
 
     /// Adds to the audit chain what happens anyway.
     pub fn note(&self, kind: AuditKind, body: &Value) {
-        if let Some(ledger) = &self.ledger {
-            let _ = ledger.append(kind, body);
-        }
+        // What has happened already happens no less without a record.
+        let _ = self.must_note(kind, body);
+    }
+
+    /// The same where something follows from it that must not happen without a record.
+    pub fn must_note(&self, kind: AuditKind, body: &Value) -> Result<(), String> {
+        let ledger = self.ledger.as_ref().ok_or("the ledger cannot be opened")?;
+        ledger
+            .append(kind, body)
+            .map(drop)
+            .map_err(|error| error.to_string())
     }
 }
 
@@ -248,13 +236,33 @@ impl Turn<'_> {
         Ok(page)
     }
 
+    /// Closes the page of a call; gives what was paid for one without an answer.
     pub(super) fn close_page(
-        &self,
+        &mut self,
         page: Page,
         request: &Request,
-        answer: Result<&Response, &str>,
-    ) {
+        heard: &Result<Heard, TurnError>,
+        partial: &Partial,
+    ) -> Result<(), SessionError> {
+        let input = page.input;
+        let (why, usage) = match heard {
+            Ok(Heard::Answer(response)) => {
+                let answer = Reckoning::Whole {
+                    response,
+                    wasted: partial.wasted(input),
+                };
+                self.book.close_page(page, &self.call_of(request), answer);
+                return Ok(());
+            }
+            Ok(Heard::Interrupted(ended)) => (ended.as_str().to_owned(), partial.broken_off(input)),
+            Err(TurnError::Model(error)) => (error.to_string(), partial.failed(input, error)),
+            Err(error) => (error.to_string(), partial.broken_off(input)),
+        };
+        let answer = Reckoning::Missing { why: &why, usage };
         self.book.close_page(page, &self.call_of(request), answer);
+        self.usage += usage;
+        let used = self.talk.meter().used;
+        self.talk.sessions.add_usage(&self.session, usage, used)
     }
 
     fn call_of<'c>(&'c self, request: &'c Request) -> Call<'c> {
@@ -307,7 +315,8 @@ impl Turn<'_> {
             return;
         };
         let text = output.text();
-        let body = json!({
+        let files = files_changed(&output.details);
+        let mut body = json!({
             "session": self.session.id.as_str(),
             "turn": self.book.turn,
             "call": call.id,
@@ -319,6 +328,9 @@ impl Turn<'_> {
             "chars": text.chars().count(),
             "hash": chela_core::ContentHash::of(&text),
         });
+        if !files.is_empty() {
+            body["files"] = files.into();
+        }
         let _ = ledger.append(AuditKind::ToolOutcome, &body);
     }
 
@@ -343,6 +355,19 @@ impl Turn<'_> {
             _ => false,
         }
     }
+}
+
+/// The files a tool changed, with the hashes of what they were and are.
+fn files_changed(details: &Value) -> Vec<Value> {
+    let one = std::slice::from_ref(details);
+    let all = details["files"].as_array().map_or(one, Vec::as_slice);
+    let changed = |file: &&Value| file["before"].is_string() || file["after"].is_string();
+    all.iter()
+        .filter(changed)
+        .map(|file| {
+            json!({ "path": file["path"], "before": file["before"], "after": file["after"] })
+        })
+        .collect()
 }
 
 fn is_another(one: &Chain, other: &Chain) -> bool {

@@ -20,7 +20,7 @@ use chela_tools::approvals::{Document, KnownCall, KnownState};
 use chela_tools::{Effect, Output, Prepared, Prospect, Toolbox};
 use serde_json::{Value, json};
 
-use super::{Surface, Turn, TurnEvent};
+use super::{Turn, TurnEvent};
 use crate::conversation::{Conversation, GuardMark};
 use crate::session::SessionError;
 
@@ -383,15 +383,20 @@ impl Turn<'_> {
             "session": self.session.id.as_str(),
             "turn": self.book.turn(),
             "question": question,
-            "answer": match answer.by {
-                Hand::Owner => answer.scope.as_str(),
-                Hand::Other => "not the owner",
-                Hand::Nobody => "nobody",
-            },
+            "answer": in_words(answer),
             "counts": error.is_none(),
             "why": error.map(ToString::to_string),
         });
         self.book.note(AuditKind::Approval, &body);
+    }
+}
+
+/// An answer as it stands on record.
+pub(super) fn in_words(answer: Answer) -> &'static str {
+    match answer.by {
+        Hand::Owner => answer.scope.as_str(),
+        Hand::Other => "not the owner",
+        Hand::Nobody => "nobody",
     }
 }
 
@@ -427,7 +432,7 @@ fn has_own_list(deed: &Deed<'_>) -> bool {
 pub(super) struct Answered<'a> {
     pub yes: Scope,
     pub binds: Option<ContentHash>,
-    pub otherwise: &'a dyn Surface,
+    pub otherwise: &'a dyn Approver,
 }
 
 impl Approver for Answered<'_> {

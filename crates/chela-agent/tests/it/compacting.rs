@@ -191,6 +191,47 @@ fn what_runs_what_is_planned_and_what_is_pinned_goes_along() {
     assert_eq!(steps.len(), 1, "the plan goes on");
 }
 
+#[test]
+fn room_is_made_in_the_middle_of_a_turn_before_a_call_that_would_not_fit() {
+    let look = |enabled: bool| {
+        let mut config = short();
+        config["agents"]["defaults"]["compaction"]["midTurnPrecheck"] =
+            json!({ "enabled": enabled });
+        config["agents"]["defaults"]["compaction"]["reserveTokens"] = json!(90_000);
+        let read = Step::tool("read", json!({ "path": "note.txt" })).when(Rule {
+            contains: Some("look".into()),
+            ..Rule::default()
+        });
+        let home = Home::with(
+            Script {
+                otherwise: Some(Step::reply("word ".repeat(300))),
+                ..Script::steps([on_summary(Step::reply(GOOD)), read])
+            },
+            config,
+        );
+        for turn in 0..70 {
+            // Long before, so that the window is nearly full.
+            home.talk
+                .store()
+                .append(
+                    &home.talk.session(),
+                    Body::Message {
+                        message: Message::user(format!("{turn} {}", "words ".repeat(1_200))),
+                        meta: Meta::default(),
+                    },
+                )
+                .expect("an entry");
+        }
+        home.say("look").0.expect("an answer");
+        home.requests()
+            .iter()
+            .map(|request| request.to_string().contains("Summarise the conversation"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(look(true)[..3], [false, true, false]);
+    assert_eq!(look(false)[..2], [false, false]);
+}
+
 /// Names the child process of [`a_kill_leaves_it_done_or_not_done`].
 const CHILD: &str = "CHELA_TEST_COMPACTING_CHILD";
 

@@ -5,5 +5,7 @@ mod compacting;
 mod economy;
 mod guarding;
 mod journalling;
+mod recording;
+mod spending;
 mod subagents;
 mod turning;

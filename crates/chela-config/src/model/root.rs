@@ -62,6 +62,8 @@ section! {
         security: Security,
         /// Spending limits.
         limits: Limits,
+        /// How long requests to models stay on record.
+        ledger: Ledger,
         /// Traces and telemetry.
         diagnostics: Diagnostics,
         /// Log output.

@@ -53,6 +53,8 @@ fn read(ledger: &Path) -> Found {
                     hash: ContentHash::from_hex(hash)?,
                 })
             })
+            // Only as it was written: nothing of it may change.
+            .filter(|head| line_of(*head) == text)
             .map_or(Found::Unreadable, Found::Head),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Found::Missing,
         Err(_) => Found::Unreadable,
@@ -97,8 +99,7 @@ impl Lock {
     /// One short write over the old head: a process that dies leaves the one or the other.
     pub fn write(&self, head: Head, durable: Durable) -> Result<(), Trouble> {
         let path = head_file(&self.ledger);
-        // Always as long as before, so nothing of the old head can be left behind.
-        let line = format!("{:020} {}\n", head.seq, head.hash);
+        let line = line_of(head);
         let write = || {
             let mut file = private().create(true).truncate(false).open(&path)?;
             file.write_all(line.as_bytes())?;
@@ -109,6 +110,11 @@ impl Lock {
         };
         write().map_err(|error| Trouble::File(path.clone(), error))
     }
+}
+
+/// Always of one length, so nothing of an older head can be left behind.
+fn line_of(head: Head) -> String {
+    format!("{:020} {}\n", head.seq, head.hash)
 }
 
 fn private() -> OpenOptions {

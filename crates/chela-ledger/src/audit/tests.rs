@@ -7,7 +7,7 @@ use serde_json::json;
 use super::verify::{DamagedPlace, What};
 use super::{AuditFilter, AuditKind, verify_export};
 use crate::testing::{Desk, Said, chat};
-use crate::{Ledger, Outcome, Verdict};
+use crate::{Amount, Ledger, Outcome, ReserveAsk, Verdict};
 
 /// A ledger with a bit of everything in it.
 fn written() -> Desk {
@@ -27,8 +27,32 @@ fn written() -> Desk {
             ..Outcome::default()
         };
         desk.ledger.finish(id, &outcome).unwrap();
+        let taken = desk.ledger.reserve(&call(turn)).unwrap();
+        if turn > 0 {
+            desk.ledger.settle(&taken, call(turn).known).unwrap();
+        }
     }
     desk
+}
+
+fn call(turn: u64) -> ReserveAsk {
+    let cost = Amount {
+        tokens: 100 + turn,
+        micro_dollars: 5,
+    };
+    ReserveAsk {
+        agent: "main".into(),
+        session: "s1".into(),
+        turn: format!("t{turn}"),
+        job: "chat".into(),
+        model: "a/x".into(),
+        estimate: cost,
+        known: cost,
+        limits: Vec::new(),
+        day: "2026-11-15".into(),
+        month: "2026-11".into(),
+        lasts: 600_000,
+    }
 }
 
 fn places(verdict: &Verdict) -> Vec<(DamagedPlace, What)> {
@@ -303,7 +327,7 @@ fn requests_and_contents_are_watched_too() {
 fn dump(path: &std::path::Path) -> Result<Vec<String>, rusqlite::Error> {
     let file = rusqlite::Connection::open(path)?;
     let mut lines = Vec::new();
-    for table in ["blobs", "records", "audit", "calls"] {
+    for table in ["blobs", "records", "sessions", "audit", "calls"] {
         let mut statement = file.prepare(&format!("SELECT * FROM {table} ORDER BY 1"))?;
         let columns = statement.column_count();
         let mut rows = statement.query([])?;
@@ -321,7 +345,7 @@ fn dump(path: &std::path::Path) -> Result<Vec<String>, rusqlite::Error> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// A flipped bit is found, or it lies where nothing is kept.
+    /// A flipped bit is found, or it lies where nothing is kept: every row reads as before.
     #[test]
     fn no_bit_can_be_flipped_unseen(at in any::<prop::sample::Index>(), bit in 0..8_u8) {
         thread_local! {
@@ -349,6 +373,75 @@ proptest! {
         let seen = !verdict.is_ok_and(|verdict| verdict.is_sound());
         prop_assert!(seen || dump(&path).ok() == Some(before));
     }
+}
+
+#[test]
+fn no_bit_of_the_newest_hash_can_be_flipped_unseen() {
+    let desk = written();
+    let head = desk.ledger.path().with_extension("head");
+    let whole = std::fs::read(&head).unwrap();
+    for at in 0..whole.len() {
+        for bit in 0..8 {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1 << bit;
+            std::fs::write(&head, &bytes).unwrap();
+            let verdict = desk.ledger.verify().unwrap();
+            assert!(!verdict.is_sound(), "bit {bit} of byte {at}");
+        }
+    }
+    std::fs::write(&head, &whole).unwrap();
+    assert!(desk.ledger.verify().unwrap().is_sound());
+}
+
+#[test]
+fn every_column_of_every_row_is_watched() {
+    let desk = written();
+    let tables = ["blobs", "records", "sessions", "audit", "calls"];
+    for table in tables {
+        let names: Vec<String> = desk
+            .sql()
+            .prepare(&format!("SELECT name FROM pragma_table_info('{table}')"))
+            .unwrap()
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        for column in names {
+            // The number of a session is only what binds its rows together.
+            if (table, column.as_str()) == ("records", "session") {
+                continue;
+            }
+            let sql = desk.sql();
+            sql.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
+            let edit = format!(
+                "UPDATE {table} SET {column} = CASE typeof({column}) \
+                 WHEN 'integer' THEN {column} + 1 WHEN 'null' THEN 1 \
+                 WHEN 'text' THEN {column} || ' ' ELSE {column} || x'00' END \
+                 WHERE rowid = (SELECT max(rowid) FROM {table})"
+            );
+            let before = desk.ledger.path().with_extension("copy");
+            sql.execute(&format!("VACUUM INTO '{}'", before.display()), [])
+                .unwrap();
+            let changed = sql.execute(&edit, []).unwrap();
+            assert_eq!(changed, 1, "{table}.{column}");
+            let verdict = desk.ledger.verify();
+            let seen = !verdict.is_ok_and(|verdict| verdict.is_sound());
+            assert!(seen, "{table}.{column} was changed unseen");
+            undo(&sql, table, &before);
+            std::fs::remove_file(&before).unwrap();
+            assert!(desk.ledger.verify().unwrap().is_sound());
+        }
+    }
+}
+
+/// Puts the rows of a table back.
+fn undo(sql: &rusqlite::Connection, table: &str, copy: &std::path::Path) {
+    sql.execute_batch(&format!(
+        "PRAGMA foreign_keys = OFF; ATTACH '{}' AS copy; DELETE FROM main.{table}; \
+         INSERT INTO main.{table} SELECT * FROM copy.{table}; DETACH copy;",
+        copy.display()
+    ))
+    .unwrap();
 }
 
 /// Tells the test binary that it is the one to be killed, and where.

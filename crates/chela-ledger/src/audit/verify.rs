@@ -54,6 +54,8 @@ pub enum DamagedPlace {
     Content(i64),
     /// A reservation or a settled call.
     Call(i64),
+    /// What is noted of a session, by its number.
+    Session(i64),
     /// The file with the newest hash.
     Head,
     /// The file as a whole.
@@ -268,6 +270,10 @@ impl Check {
         for id in crate::spend::damaged_calls(tx)? {
             let words = format!("the accounting of call {id} was changed");
             self.found(DamagedPlace::Call(id), What::Edited, words);
+        }
+        for row in crate::record::damaged_sessions(tx)? {
+            let words = format!("what is noted of session {row} was changed");
+            self.found(DamagedPlace::Session(row), What::Edited, words);
         }
         Ok(())
     }

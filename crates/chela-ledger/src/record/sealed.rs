@@ -1,11 +1,11 @@
 //! The seals of a record: hashes over its row, which the audit chain repeats.
 
 use chela_core::ContentHash;
-use rusqlite::Row;
 use rusqlite::types::ValueRef;
+use rusqlite::{Row, Transaction, params};
 
 use crate::manifest;
-use crate::seal::Seal;
+use crate::seal::{Seal, of_row};
 
 /// What the seals are read from. `records.id` comes first.
 pub const SEALED_COLUMNS: &str = "records.id, sessions.id, sessions.key, sessions.agent, at, turn, \
@@ -21,7 +21,7 @@ const OUTCOME: usize = 24;
 
 /// The seal over what was known when the request was sent.
 pub fn seal_of_row(row: &Row<'_>) -> rusqlite::Result<ContentHash> {
-    Ok(add(Seal::new("request"), row, BEGUN)?.hash())
+    Ok(Seal::new("request").columns(row, BEGUN)?.hash())
 }
 
 /// The seal over what came of it; `None` while nothing did.
@@ -34,7 +34,7 @@ pub fn outcome_seal_of_row(row: &Row<'_>) -> rusqlite::Result<Option<ContentHash
         return Ok(None);
     }
     let seal = Seal::new("outcome").number(row.get(0)?);
-    Ok(Some(add(seal, row, ENDED)?.hash()))
+    Ok(Some(seal.columns(row, ENDED)?.hash()))
 }
 
 /// The contents a record is made of.
@@ -47,15 +47,43 @@ pub fn blobs_of_row(row: &Row<'_>) -> rusqlite::Result<Vec<i64>> {
     Ok(blobs)
 }
 
-fn add(mut seal: Seal, row: &Row<'_>, columns: std::ops::Range<usize>) -> rusqlite::Result<Seal> {
-    for column in columns {
-        seal = match row.get_ref(column)? {
-            ValueRef::Null => seal.number(0),
-            ValueRef::Integer(number) => seal.number(1).bytes(&number.to_be_bytes()),
-            ValueRef::Real(number) => seal.number(2).bytes(&number.to_be_bytes()),
-            ValueRef::Text(text) => seal.number(3).bytes(text),
-            ValueRef::Blob(bytes) => seal.number(4).bytes(bytes),
-        };
+/// Every column of a session, its seal last.
+const SESSION_COLUMNS: &str = "row, id, key, agent, sections, sections_seq, seal";
+const SESSION_SEAL: usize = 6;
+
+/// Seals the row of a session after it was written.
+pub fn reseal_session(tx: &Transaction<'_>, session: i64) -> rusqlite::Result<()> {
+    let seal = tx
+        .prepare_cached(&format!(
+            "SELECT {SESSION_COLUMNS} FROM sessions WHERE row = ?1"
+        ))?
+        .query_row([session], |row| of_row("session", row, 0..SESSION_SEAL))?;
+    tx.prepare_cached("UPDATE sessions SET seal = ?2 WHERE row = ?1")?
+        .execute(params![session, seal.short()])?;
+    Ok(())
+}
+
+/// Seals every session anew, for a file of an older format.
+pub fn reseal_sessions(tx: &Transaction<'_>) -> rusqlite::Result<()> {
+    let all: Vec<i64> = tx
+        .prepare("SELECT row FROM sessions")?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    all.into_iter()
+        .try_for_each(|session| reseal_session(tx, session))
+}
+
+/// Sessions whose row is not as it was written, by their number.
+pub fn damaged_sessions(tx: &Transaction<'_>) -> rusqlite::Result<Vec<i64>> {
+    let mut statement = tx.prepare(&format!("SELECT {SESSION_COLUMNS} FROM sessions"))?;
+    let mut rows = statement.query([])?;
+    let mut damaged = Vec::new();
+    while let Some(row) = rows.next()? {
+        let seal = of_row("session", row, 0..SESSION_SEAL).map(Seal::short);
+        let sound = seal.is_ok_and(|seal| row.get(SESSION_SEAL).is_ok_and(|own: i64| own == seal));
+        if !sound {
+            damaged.push(row.get(0)?);
+        }
     }
-    Ok(seal)
+    Ok(damaged)
 }

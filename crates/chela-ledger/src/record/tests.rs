@@ -280,9 +280,56 @@ fn the_old_and_the_too_much_go() {
     for summary in &left {
         assert!(desk.ledger.replay(summary.id, &nobody).unwrap().matches());
     }
+    assert!(!desk.ledger.path().with_extension("kept").exists());
     let newest: BTreeSet<i64> = left.iter().map(|summary| summary.id.0).collect();
     assert!(newest.contains(&20) && !newest.contains(&6));
     assert!(desk.ledger.verify().unwrap().is_sound());
+}
+
+#[test]
+fn a_look_at_what_would_go_changes_nothing() {
+    let desk = Desk::new();
+    for turn in 0..600 {
+        desk.record(&Said::new("s1", &chat("you", &[&format!("{turn}")], &[])));
+        desk.pass(10);
+    }
+    let all = Retention {
+        age: Some(1_000),
+        bytes: None,
+    };
+    let verdict = desk.ledger.verify().unwrap();
+    let would = desk.ledger.would_retain(all).unwrap();
+    assert_eq!(desk.ledger.verify().unwrap(), verdict);
+    // More than one part's worth.
+    assert_eq!(would.requests, 500);
+    assert_eq!(desk.ledger.retain(all).unwrap(), would);
+    assert!(desk.ledger.verify().unwrap().is_sound());
+}
+
+#[test]
+fn once_a_day_is_enough() {
+    const HOUR: u64 = 3_600_000;
+    let desk = Desk::new();
+    let keep = Retention {
+        age: Some(HOUR),
+        bytes: None,
+    };
+    let say = |text: &str| desk.record(&Said::new("s1", &chat("you", &[text], &[])));
+    let requests = || {
+        let gone = desk.ledger.retain_daily(keep).unwrap();
+        gone.map(|gone| gone.requests)
+    };
+    say("one");
+    assert_eq!(requests(), Some(0));
+    desk.pass(2 * HOUR);
+    assert_eq!(requests(), None);
+    desk.pass(22 * HOUR);
+    assert_eq!(requests(), Some(1));
+    // A clock that was set back does not keep everything for ever.
+    say("two");
+    std::fs::write(desk.ledger.path().with_extension("kept"), "9999999999999").unwrap();
+    desk.pass(2 * HOUR);
+    assert_eq!(requests(), Some(1));
 }
 
 #[test]

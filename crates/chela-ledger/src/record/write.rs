@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use serde_json::{Value, json};
 
 use super::recent::{Before, Recent};
-use super::sealed::{SEALED_COLUMNS, outcome_seal_of_row, seal_of_row};
+use super::sealed::{SEALED_COLUMNS, outcome_seal_of_row, reseal_session, seal_of_row};
 use super::{Outcome, RecordId, RequestRecord};
 use crate::audit::{AuditKind, Chain};
 use crate::blob::{self, Blob, Known};
@@ -275,6 +275,7 @@ impl Draft<'_> {
                 "UPDATE sessions SET sections = ?2, sections_seq = ?3 WHERE row = ?1",
             )?
             .execute(params![session, hash.as_bytes(), seq])?;
+            reseal_session(tx, session)?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use rusqlite::{Row, Transaction, params};
+use rusqlite::{Transaction, params};
 
 use super::{
     Amount, Limit, LimitOf, LimitReached, LimitScope, Reservation, ReserveAsk, ReserveError,
@@ -13,6 +13,8 @@ use crate::store::{Durable, Ledger, LedgerError, Trouble};
 /// The states of a call.
 const OPEN: i64 = 0;
 const SETTLED: i64 = 1;
+/// Its process died, or it took too long: what is known of its cost counts.
+const LOST: i64 = 2;
 
 impl Ledger {
     /// Takes room for a call, or says which limit leaves none.
@@ -45,16 +47,15 @@ impl Ledger {
                 put(tx, Some(reservation.id), &reservation.ask, now)?;
             }
             tx.prepare_cached(
-                "UPDATE calls SET tokens = ?2, cost = ?3, state = ?4 WHERE id = ?1 AND state = ?5",
+                "UPDATE calls SET tokens = ?2, cost = ?3, state = ?4 WHERE id = ?1 AND state <> ?4",
             )?
             .execute(params![
                 reservation.id,
                 actual.tokens,
                 actual.micro_dollars,
-                SETTLED,
-                OPEN
+                SETTLED
             ])?;
-            reseal(tx, reservation.id)
+            Ok(reseal(tx, reservation.id)?)
         })
     }
 
@@ -127,8 +128,8 @@ fn used(tx: &Transaction<'_>, ask: &ReserveAsk, limit: &Limit) -> Result<Amount,
 fn put(tx: &Transaction<'_>, id: Option<i64>, ask: &ReserveAsk, now: u64) -> Result<i64, Trouble> {
     tx.prepare_cached(
         "INSERT INTO calls (id, at, agent, session, turn, job, day, month, model, tokens, cost, \
-         state, owner, pid, expires, seal) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, 0)",
+         state, owner, pid, expires, known_tokens, known_cost, seal) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, 0)",
     )?
     .execute(params![
         id,
@@ -146,14 +147,16 @@ fn put(tx: &Transaction<'_>, id: Option<i64>, ask: &ReserveAsk, now: u64) -> Res
         boot(),
         std::process::id(),
         now.saturating_add(ask.lasts),
+        ask.known.tokens,
+        ask.known.micro_dollars,
     ])?;
     let id = tx.last_insert_rowid();
     reseal(tx, id)?;
     Ok(id)
 }
 
-/// Gives back what processes took that are dead now. Whether their calls were made nobody knows;
-/// what is on record of them is a request without an outcome.
+/// Gives back what processes took that are dead now, but for what is known: their requests may
+/// have been sent, and then somebody is paid for reading them.
 fn give_back_lost(tx: &Transaction<'_>, now: u64) -> Result<(), Trouble> {
     let mut lost = Vec::new();
     {
@@ -170,8 +173,13 @@ fn give_back_lost(tx: &Transaction<'_>, now: u64) -> Result<(), Trouble> {
         }
     }
     for id in lost {
-        tx.prepare_cached("DELETE FROM calls WHERE id = ?1")?
+        tx.prepare_cached("DELETE FROM calls WHERE id = ?1 AND known_tokens + known_cost = 0")?
             .execute([id])?;
+        tx.prepare_cached(
+            "UPDATE calls SET tokens = known_tokens, cost = known_cost, state = ?2 WHERE id = ?1",
+        )?
+        .execute(params![id, LOST])?;
+        reseal(tx, id)?;
     }
     Ok(())
 }
@@ -200,37 +208,39 @@ fn lives(pid: i64) -> bool {
     )
 }
 
-const SEALED: &str = "id, at, agent, session, turn, job, day, month, model, tokens, cost, state";
+/// Every column of a call, its seal last.
+const COLUMNS: &str = "id, at, agent, session, turn, job, day, month, model, tokens, cost, state, \
+     owner, pid, expires, known_tokens, known_cost, seal";
+const SEAL: usize = 17;
 
-fn reseal(tx: &Transaction<'_>, id: i64) -> Result<(), Trouble> {
+fn reseal(tx: &Transaction<'_>, id: i64) -> rusqlite::Result<()> {
     use rusqlite::OptionalExtension;
     let seal = tx
-        .prepare_cached(&format!("SELECT {SEALED} FROM calls WHERE id = ?1"))?
-        .query_row([id], seal_of)
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM calls WHERE id = ?1"))?
+        .query_row([id], |row| crate::seal::of_row("call", row, 0..SEAL))
         .optional()?;
     tx.prepare_cached("UPDATE calls SET seal = ?2 WHERE id = ?1")?
-        .execute(params![id, seal])?;
+        .execute(params![id, seal.map(Seal::short)])?;
     Ok(())
 }
 
-fn seal_of(row: &Row<'_>) -> rusqlite::Result<i64> {
-    let mut seal = Seal::new("call");
-    for column in 0..12 {
-        seal = match column {
-            2..=8 => seal.text(&row.get::<_, String>(column)?),
-            _ => seal.bytes(&row.get::<_, i64>(column)?.to_be_bytes()),
-        };
-    }
-    Ok(seal.short())
+/// Seals every call anew, for a file of an older format.
+pub(crate) fn reseal_calls(tx: &Transaction<'_>) -> rusqlite::Result<()> {
+    let ids: Vec<i64> = tx
+        .prepare("SELECT id FROM calls")?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    ids.into_iter().try_for_each(|id| reseal(tx, id))
 }
 
 /// Calls whose row is not as it was written.
 pub(crate) fn damaged_calls(tx: &Transaction<'_>) -> Result<Vec<i64>, Trouble> {
-    let mut statement = tx.prepare(&format!("SELECT {SEALED}, seal FROM calls"))?;
+    let mut statement = tx.prepare(&format!("SELECT {COLUMNS} FROM calls"))?;
     let mut rows = statement.query([])?;
     let mut damaged = Vec::new();
     while let Some(row) = rows.next()? {
-        let sound = seal_of(row).is_ok_and(|seal| row.get(12).is_ok_and(|own: i64| own == seal));
+        let seal = crate::seal::of_row("call", row, 0..SEAL).map(Seal::short);
+        let sound = seal.is_ok_and(|seal| row.get(SEAL).is_ok_and(|own: i64| own == seal));
         if !sound {
             damaged.push(row.get(0)?);
         }

@@ -35,6 +35,7 @@ fn ask(limits: Vec<Limit>) -> ReserveAsk {
         job: "chat".into(),
         model: "openai/gpt-5".into(),
         estimate: tokens(100),
+        known: Amount::default(),
         limits,
         day: "2026-11-15".into(),
         month: "2026-11".into(),
@@ -135,7 +136,11 @@ fn the_one_that_is_killed() {
     let ledger = Ledger::open(&host).unwrap();
     let settled = ledger.reserve(&ask(Vec::new())).unwrap();
     ledger.settle(&settled, tokens(7)).unwrap();
-    let _open = ledger.reserve(&ask(Vec::new())).unwrap();
+    let open = ReserveAsk {
+        known: tokens(30),
+        ..ask(Vec::new())
+    };
+    let _open = ledger.reserve(&open).unwrap();
     println!("reserved");
     loop {
         std::thread::park();
@@ -143,7 +148,7 @@ fn the_one_that_is_killed() {
 }
 
 #[test]
-fn what_the_dead_had_taken_is_given_back() {
+fn of_what_the_dead_had_taken_only_the_known_part_counts() {
     use std::io::BufRead;
     let desk = Desk::new();
     let mut child = Command::new(std::env::current_exe().unwrap())
@@ -172,11 +177,14 @@ fn what_the_dead_had_taken_is_given_back() {
     );
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(
-        desk.ledger.used(&ask, &bound).unwrap(),
-        tokens(7),
-        "once it is dead"
-    );
+    for look in 0..3 {
+        assert_eq!(
+            desk.ledger.used(&ask, &bound).unwrap(),
+            tokens(37),
+            "once it is dead, at look {look}"
+        );
+    }
+    assert!(desk.ledger.verify().unwrap().is_sound());
 }
 
 #[test]
@@ -189,7 +197,24 @@ fn what_takes_too_long_is_given_back() {
     assert_eq!(desk.ledger.used(&ask, &bound).unwrap(), Amount::default());
     // It came to an end after all: what it cost is not forgotten.
     desk.ledger.settle(&late, tokens(5)).unwrap();
+    desk.ledger.settle(&late, tokens(5)).unwrap();
     assert_eq!(desk.ledger.used(&ask, &bound).unwrap(), tokens(5));
+}
+
+#[test]
+fn a_late_end_takes_the_place_of_what_was_known() {
+    let desk = Desk::new();
+    let bound = limit(LimitScope::Day, LimitOf::Everything, 1000);
+    let ask = ReserveAsk {
+        known: tokens(40),
+        ..ask(vec![bound.clone()])
+    };
+    let late = desk.ledger.reserve(&ask).unwrap();
+    desk.pass(600_001);
+    assert_eq!(desk.ledger.used(&ask, &bound).unwrap(), tokens(40));
+    desk.ledger.settle(&late, tokens(90)).unwrap();
+    desk.ledger.settle(&late, tokens(90)).unwrap();
+    assert_eq!(desk.ledger.used(&ask, &bound).unwrap(), tokens(90));
 }
 
 #[test]
@@ -201,7 +226,8 @@ fn usage_is_summed_by_what_is_asked_for() {
         said.model = model.to_owned();
         said.sections = vec![
             section("identity", Origin::BuiltIn, &system[..100]),
-            section("project", Origin::file("SOUL.md", ""), &system[100..]),
+            section("project", Origin::BuiltIn, &system[100..]),
+            section("project", Origin::file("SOUL.md", ""), &system[120..]),
         ];
         said.tools = vec![ToolMark {
             name: "read".into(),
@@ -251,6 +277,11 @@ fn usage_is_summed_by_what_is_asked_for() {
     let sections = sums(UsageBy::Section);
     assert_eq!(sections.iter().map(|sum| sum.input).sum::<u64>(), total);
     assert_eq!(sections[0].name, "SOUL.md");
+    let of = |name: &str| sections.iter().find(|sum| sum.name == name).unwrap().input;
+    assert!(
+        of("project") * 10 < of("SOUL.md"),
+        "a file does not count twice: {sections:?}"
+    );
     assert_eq!(sums(UsageBy::Agent)[0].estimated, 1);
     assert_eq!(sums(UsageBy::Agent)[0].cost, 100);
 }

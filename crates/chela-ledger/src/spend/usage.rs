@@ -164,7 +164,7 @@ impl Parts {
             Entry::Vacant(place) => {
                 let marks: Vec<SectionMark> =
                     serde_json::from_slice(&blob::get(tx, line.sections)?)?;
-                place.insert(marks.iter().map(|mark| (named(mark), mark.bytes)).collect())
+                place.insert(apart(&marks))
             }
         };
         let tools = match self.tools.entry(line.tools) {
@@ -195,6 +195,23 @@ fn part(input: u64, line: &Line) -> UsageSum {
         estimated: line.sum.estimated,
         ..UsageSum::default()
     }
+}
+
+/// The parts and their own bytes: files count by themselves, not with the section they stand in.
+fn apart(marks: &[SectionMark]) -> Vec<(String, u64)> {
+    let is_file = |mark: &SectionMark| matches!(mark.origin, Origin::File { .. });
+    marks
+        .iter()
+        .enumerate()
+        .map(|(at, mark)| {
+            let within: u64 = marks[at + 1..]
+                .iter()
+                .take_while(|next| !is_file(mark) && is_file(next) && next.id == mark.id)
+                .map(|file| file.bytes)
+                .sum();
+            (named(mark), mark.bytes.saturating_sub(within))
+        })
+        .collect()
 }
 
 fn named(mark: &SectionMark) -> String {

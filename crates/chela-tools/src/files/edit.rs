@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use chela_core::ContentHash;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -131,6 +132,8 @@ fn edit(files: &Files, arguments: Arguments, job: &Job) -> Output {
     Output::said(format!("Edited {}{places}{said}.", spot.shown())).with_details(json!({
         "path": spot.shown(),
         "replaced": count,
+        "before": text.shape.encode(&text.body).ok().map(ContentHash::of),
+        "after": ContentHash::of(&bytes),
         "change": change.map(Change::to_json),
     }))
 }

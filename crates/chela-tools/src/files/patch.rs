@@ -6,6 +6,7 @@ mod parse;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use chela_core::ContentHash;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -81,6 +82,16 @@ struct Outcome {
     details: Value,
 }
 
+impl Outcome {
+    /// Its details, with what the file was and is.
+    fn with_hashes(&self) -> Value {
+        let mut details = self.details.clone();
+        details["before"] = json!(self.before.as_ref().map(ContentHash::of));
+        details["after"] = json!(self.after.as_ref().map(ContentHash::of));
+        details
+    }
+}
+
 fn patch(files: &Files, arguments: Arguments, job: &Job) -> Output {
     let sections = match parse::parse(&arguments.patch) {
         Ok(sections) => sections,
@@ -104,7 +115,7 @@ fn patch(files: &Files, arguments: Arguments, job: &Job) -> Output {
                 .map(|outcome| outcome.said.as_str())
                 .filter(|said| !said.is_empty())
                 .collect();
-            let details: Vec<&Value> = outcomes.iter().map(|outcome| &outcome.details).collect();
+            let details: Vec<Value> = outcomes.iter().map(Outcome::with_hashes).collect();
             Output::said(said.join("\n")).with_details(json!({ "files": details }))
         }
         Err(refused) => refused,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use chela_core::ContentHash;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -108,6 +109,8 @@ fn write(files: &Files, arguments: Arguments, job: &Job) -> Output {
         "created": spot.kind() == EntryKind::Absent,
         "lines": lines,
         "bytes": bytes.len(),
+        "before": before.as_ref().map(ContentHash::of),
+        "after": ContentHash::of(&bytes),
         "change": change.flatten().map(Change::to_json),
     });
     Output::said(said).with_details(details)

@@ -130,6 +130,18 @@ impl Processes {
             .collect()
     }
 
+    /// What [`Processes::finished`] would tell of, for people.
+    pub fn untold(&self) -> Vec<String> {
+        let finished = lock(&self.0.finished);
+        let line = |job: &Arc<Job>| {
+            let command = chela_core::sanitize::literal(&job.command);
+            let command: String = command.chars().take(80).collect();
+            let ended = super::report::status(job);
+            format!("{} `{command}` {ended}", job.id)
+        };
+        finished.iter().map(line).collect()
+    }
+
     /// Waits until [`Processes::finished`] has something to say.
     pub async fn wait_finished(&self) {
         while lock(&self.0.finished).is_empty() {

@@ -1,13 +1,14 @@
 //! The chat line by line: for dumb terminals, screen readers and programs that talk to it.
 
 use std::io::{self, IsTerminal};
+use std::time::Duration;
 
 use chela_agent::conversation::{Conversation, Inbound};
 use chela_agent::slash::{self, Answer, Parsed, Talk, Then};
 
 use super::asking;
 use super::for_now::ForNow;
-use super::once::{Form, once, page};
+use super::once::{Asked, Form, once, page};
 use crate::fail::{Exit, Fail};
 use crate::screen::Screen;
 
@@ -16,6 +17,7 @@ pub async fn lines(
     talk: &Conversation,
     screen: &mut Screen,
     notes: &[String],
+    wait: Duration,
 ) -> Result<Exit, Fail> {
     for note in notes {
         page(screen, note)?;
@@ -48,7 +50,7 @@ pub async fn lines(
                 for directive in &directives {
                     page(screen, &for_now.direct(directive))?;
                 }
-                say(talk, screen, text).await?;
+                say(talk, screen, text, wait).await?;
                 continue;
             }
         };
@@ -56,7 +58,7 @@ pub async fn lines(
             page(screen, &step.text)?;
         }
         match step.then {
-            Then::Say(text) | Then::Begun(Some(text)) => say(talk, screen, text).await?,
+            Then::Say(text) | Then::Begun(Some(text)) => say(talk, screen, text, wait).await?,
             Then::Leave => return Ok(Exit::Fine),
             Then::Compact(keep) => {
                 let told = match talk.compact(keep.as_deref()).await {
@@ -71,12 +73,21 @@ pub async fn lines(
     }
 }
 
-async fn say(talk: &Conversation, screen: &mut Screen, text: String) -> Result<(), Fail> {
-    let message = Inbound {
-        text,
-        ..Inbound::default()
+async fn say(
+    talk: &Conversation,
+    screen: &mut Screen,
+    text: String,
+    wait: Duration,
+) -> Result<(), Fail> {
+    let asked = Asked {
+        message: Inbound {
+            text,
+            ..Inbound::default()
+        },
+        form: Form::Plain,
+        wait,
     };
-    match once(talk, screen, message, Form::Plain).await {
+    match once(talk, screen, asked).await {
         Ok(_) => Ok(()),
         Err(fail) if fail.silent => Err(fail),
         Err(fail) => {

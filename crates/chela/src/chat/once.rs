@@ -1,23 +1,19 @@
 //! One message in, one answer out: for scripts, pipes and quick questions.
 
-use std::io::{self, IsTerminal, Write};
-use std::time::Instant;
+mod output;
+
+use std::time::Duration;
 
 use chela_agent::conversation::{Conversation, Inbound};
-use chela_agent::turn::{Delivery, Ended, Reply, Silence, TurnError, TurnEvent, TurnOutcome};
-use chela_tools::Success;
-use serde::Serialize;
+use chela_agent::turn::{Reply, TurnError, TurnOutcome};
+use tokio::sync::mpsc;
 
-use super::asking;
-use super::clean::{Cleaner, clean_line};
-use super::ink::{Line, look};
-use super::relay::{Asked, News, Relay};
-use super::stage::{Frame, Stage};
-use super::terminal;
-use super::trouble;
-use super::view::{Taste, View};
+use super::relay::{News, Relay};
 use crate::fail::{Exit, Fail};
-use crate::screen::{Paint, Screen};
+use crate::screen::{Screen, counted};
+use output::Output;
+
+pub use output::{note, page};
 
 /// How the answer is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,37 +36,135 @@ impl Form {
     }
 }
 
-/// Says one thing and prints what comes back.
-pub async fn once(
-    talk: &Conversation,
-    screen: &mut Screen,
-    message: Inbound,
-    form: Form,
-) -> Result<Exit, Fail> {
-    let (relay, mut news) = Relay::new();
-    let mut output = Output::new(screen, form);
-    let turn = talk.say(message, &relay);
-    tokio::pin!(turn);
-    let mut interrupts = 0;
-    let outcome = loop {
-        tokio::select! {
-            biased;
-            Some(item) = news.recv() => output.hear(item).await?,
-            outcome = &mut turn => break outcome,
-            _ = tokio::signal::ctrl_c() => {
-                interrupts += 1;
-                talk.stop();
-                if interrupts > 1 {
-                    return Err(stopped());
-                }
-            }
-            () = tokio::time::sleep(output.pause()) => output.tick()?,
-        }
+/// One message, and what may come of it.
+pub struct Asked {
+    pub message: Inbound,
+    pub form: Form,
+    /// How long sub-agents are waited for once the answer is there.
+    pub wait: Duration,
+}
+
+/// Says one thing and prints what comes back; then waits for the sub-agents it started, and prints
+/// what the agent says to their ends.
+pub async fn once(talk: &Conversation, screen: &mut Screen, asked: Asked) -> Result<Exit, Fail> {
+    let (relay, news) = Relay::new();
+    let mut run = Run {
+        talk,
+        relay: &relay,
+        news,
+        output: Output::new(screen, asked.form),
+        interrupts: 0,
     };
-    while let Ok(item) = news.try_recv() {
-        output.hear(item).await?;
+    let mut outcome = match run.turn(talk.say(asked.message, &relay)).await? {
+        Ok(outcome) => outcome,
+        Err(error) => return run.output.failed(talk, &error),
+    };
+    run.output.turn_ended(&outcome)?;
+    let mut left = Vec::new();
+    let deadline = tokio::time::Instant::now() + asked.wait;
+    while let Some(next) = run.wait(deadline, &mut left).await? {
+        match next {
+            Ok(next) => {
+                run.output.turn_ended(&next)?;
+                outcome = joined(outcome, next);
+            }
+            Err(error) => return run.output.failed(talk, &error),
+        }
     }
-    output.end(talk, outcome)
+    left.extend(talk.background().in_words());
+    run.output.end(talk, &outcome, &left)
+}
+
+/// A message and its consequences, under way.
+struct Run<'a> {
+    talk: &'a Conversation,
+    relay: &'a Relay,
+    news: mpsc::UnboundedReceiver<News>,
+    output: Output<'a>,
+    interrupts: u32,
+}
+
+type Turned = Result<TurnOutcome, TurnError>;
+
+impl Run<'_> {
+    /// Runs something to its end, showing what happens meanwhile.
+    async fn turn<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Fail> {
+        tokio::pin!(work);
+        let done = loop {
+            tokio::select! {
+                biased;
+                Some(item) = self.news.recv() => self.output.hear(item).await?,
+                done = &mut work => break done,
+                _ = tokio::signal::ctrl_c() => {
+                    self.interrupts += 1;
+                    self.talk.stop();
+                    if self.interrupts > 1 {
+                        return Err(stopped());
+                    }
+                }
+                () = tokio::time::sleep(self.output.pause()) => self.output.tick()?,
+            }
+        };
+        while let Ok(item) = self.news.try_recv() {
+            self.output.hear(item).await?;
+        }
+        Ok(done)
+    }
+
+    /// Waits for what the agent started and lets it hear of the ends; `None` when nothing runs
+    /// any more. What has to be ended goes into `left`.
+    async fn wait(
+        &mut self,
+        deadline: tokio::time::Instant,
+        left: &mut Vec<String>,
+    ) -> Result<Option<Turned>, Fail> {
+        let (talk, relay) = (self.talk, self.relay);
+        loop {
+            let running = talk.background().subagents;
+            if talk.ended_untold().is_empty() && running.is_empty() {
+                return Ok(None);
+            }
+            if talk.ended_untold().is_empty() {
+                let told = format!(
+                    "waiting for {} (Ctrl-C stops)",
+                    counted(running.len(), "sub-agent")
+                );
+                self.output.waiting(&told)?;
+                let woken = tokio::time::timeout_at(deadline, talk.until_woken_or_quiet(relay));
+                let in_time = self.turn(woken).await?.is_ok();
+                if !in_time || self.interrupts > 0 {
+                    left.extend(running.iter().map(|label| format!("sub-agent `{label}`")));
+                    talk.stop();
+                    // Each writes down that it was stopped.
+                    let _ = tokio::time::timeout(PATIENCE, talk.until_quiet()).await;
+                    return Ok(None);
+                }
+                continue;
+            }
+            self.output.turn_begins();
+            return Ok(match self.turn(talk.wake(relay)).await? {
+                Ok(Some(outcome)) => Some(Ok(outcome)),
+                Ok(None) => continue,
+                Err(error) => Some(Err(error)),
+            });
+        }
+    }
+}
+
+/// Two turns as one: what was said last counts, what was used adds up.
+fn joined(before: TurnOutcome, after: TurnOutcome) -> TurnOutcome {
+    let mut usage = before.usage;
+    usage += after.usage;
+    TurnOutcome {
+        reply: match after.reply {
+            Reply::Silent { .. } => before.reply,
+            reply => reply,
+        },
+        usage,
+        steps: before.steps + after.steps,
+        tool_calls: before.tool_calls + after.tool_calls,
+        ..after
+    }
 }
 
 fn stopped() -> Fail {
@@ -80,346 +174,5 @@ fn stopped() -> Fail {
     }
 }
 
-/// Words of a call that wait for its end. A longer answer goes out as it comes: it must be noticed
-/// when nobody reads it any more.
-const MOST_HELD: usize = 4_096;
-
-/// What `--json` prints.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Told<'a> {
-    reply: &'a str,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    media: &'a [String],
-    /// Why there is no reply: `no-reply`, `heartbeat-ok`, `empty`.
-    silent: Option<&'static str>,
-    session: String,
-    session_id: String,
-    model: &'a str,
-    usage: chela_model::Usage,
-    context: Context,
-    steps: u32,
-    tool_calls: u32,
-    /// `done`, `stopped`, `limit`, `loop`.
-    ended: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct Context {
-    used: u64,
-    window: Option<u64>,
-}
-
-struct Output<'a> {
-    screen: &'a mut Screen,
-    form: Form,
-    cleaner: Cleaner,
-    /// Whether the last thing printed ended its line.
-    line_open: bool,
-    printed: bool,
-    drawn: Option<Drawn>,
-    /// A program that reads along cannot unread: the words of a call wait until it is complete.
-    /// `None`: a person reads, and sees them as they come.
-    held: Option<String>,
-    /// Where tools are told of: standard error, if a person reads it.
-    beside: Option<Paint>,
-}
-
-struct Drawn {
-    view: View,
-    stage: Stage<io::Stdout>,
-}
-
-impl<'a> Output<'a> {
-    fn new(screen: &'a mut Screen, form: Form) -> Self {
-        let drawn = (form == Form::Drawn).then(|| {
-            let size = (screen.width, terminal::size().1);
-            let mut view = View::new(size.0, screen.paint);
-            view.begin(Taste::default(), Instant::now());
-            Drawn {
-                view,
-                stage: Stage::new(io::stdout(), screen.paint, size),
-            }
-        });
-        let watched = form == Form::Plain && io::stderr().is_terminal();
-        Self {
-            beside: watched.then_some(screen.paint),
-            screen,
-            form,
-            cleaner: Cleaner::default(),
-            line_open: false,
-            printed: false,
-            drawn,
-            held: None,
-        }
-    }
-
-    fn pause(&self) -> std::time::Duration {
-        let millis = if self.drawn.is_some() { 100 } else { 3_600_000 };
-        std::time::Duration::from_millis(millis)
-    }
-
-    fn tick(&mut self) -> Result<(), Fail> {
-        if let Some(drawn) = &mut self.drawn {
-            let settled = drawn.view.take_settled();
-            let lines = drawn.view.live(Instant::now());
-            // The cursor stays visible: whoever ends the process leaves a usable terminal.
-            let cursor = Some((lines.len().saturating_sub(1), 0));
-            let frame = Frame { lines, cursor };
-            drawn.stage.show(&settled, frame)?;
-        }
-        Ok(())
-    }
-
-    async fn hear(&mut self, item: News) -> Result<(), Fail> {
-        match item {
-            News::Event(event) => match &mut self.drawn {
-                Some(drawn) => {
-                    drawn.view.event(event, Instant::now());
-                    self.tick()
-                }
-                None => self.event(event).map_err(Fail::from),
-            },
-            News::Question(question) => self.question(question).await,
-        }
-    }
-
-    fn event(&mut self, event: TurnEvent) -> io::Result<()> {
-        match event {
-            TurnEvent::Calling { .. } => {
-                let read_by_program = self.form == Form::Plain && !self.screen.is_terminal;
-                self.held = read_by_program.then(String::new);
-                Ok(())
-            }
-            TurnEvent::Called { .. } => self.let_go(),
-            TurnEvent::Text(piece) if self.form == Form::Plain => {
-                let shown = self.cleaner.push(&piece);
-                match &mut self.held {
-                    Some(held) if held.len() < MOST_HELD => {
-                        held.push_str(&shown);
-                        Ok(())
-                    }
-                    Some(_) => {
-                        self.let_go()?;
-                        self.print(&shown)
-                    }
-                    None => self.print(&shown),
-                }
-            }
-            TurnEvent::Retracted => self.take_back(),
-            TurnEvent::Restarted { why } => {
-                self.take_back()?;
-                self.aside(&format!("begun again: {}", clean_line(&why)));
-                Ok(())
-            }
-            TurnEvent::Notice(text) => {
-                self.aside(&clean_line(&text));
-                Ok(())
-            }
-            TurnEvent::ToolEnded {
-                tool,
-                success,
-                text,
-                ..
-            } => {
-                // Words before a tool and words after it are two paragraphs.
-                self.end_line()?;
-                let mark = match success {
-                    Success::Done => "✓".to_owned(),
-                    Success::Failed => {
-                        format!("✗ {}", clean_line(text.lines().next().unwrap_or("")))
-                    }
-                };
-                self.aside(&format!("{} {mark}", clean_line(&tool)));
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The call is complete: what it said stands.
-    fn let_go(&mut self) -> io::Result<()> {
-        let held = self.held.take().unwrap_or_default();
-        self.print(&held)
-    }
-
-    /// What the call has said so far does not count.
-    fn take_back(&mut self) -> io::Result<()> {
-        match &mut self.held {
-            Some(held) => {
-                held.clear();
-                Ok(())
-            }
-            None => self.end_line(),
-        }
-    }
-
-    fn print(&mut self, text: &str) -> io::Result<()> {
-        if text.is_empty() {
-            return Ok(());
-        }
-        self.printed = true;
-        self.line_open = !text.ends_with('\n');
-        self.screen.raw(text)?;
-        self.screen.flush()
-    }
-
-    fn end_line(&mut self) -> io::Result<()> {
-        if self.line_open {
-            self.print("\n")?;
-        }
-        Ok(())
-    }
-
-    fn aside(&self, text: &str) {
-        if let Some(paint) = self.beside {
-            let _ = writeln!(io::stderr(), "{}", paint.dim(text));
-        }
-    }
-
-    async fn question(&mut self, asked: Asked) -> Result<(), Fail> {
-        let can_ask = self.form != Form::Json && io::stdin().is_terminal();
-        if !can_ask || !io::stderr().is_terminal() {
-            asked.answer(None);
-            return Ok(());
-        }
-        self.end_line()?;
-        if let Some(drawn) = &mut self.drawn {
-            let settled = drawn.view.take_settled();
-            drawn.stage.show(&settled, Frame::default())?;
-            drawn.stage.leave()?;
-        }
-        let said = asking::permission(&asked.question, self.screen.paint).await;
-        asked.answer(said);
-        Ok(())
-    }
-
-    fn end(
-        mut self,
-        talk: &Conversation,
-        outcome: Result<TurnOutcome, TurnError>,
-    ) -> Result<Exit, Fail> {
-        let outcome = match outcome {
-            Ok(outcome) => outcome,
-            Err(error) => {
-                self.close(None)?;
-                return Err(trouble::fail(&error, talk));
-            }
-        };
-        match self.form {
-            Form::Json => self.json(talk, &outcome)?,
-            Form::Drawn => self.close(Some(&outcome))?,
-            Form::Plain => self.plain(&outcome)?,
-        }
-        Ok(match outcome.ended {
-            Ended::Done => Exit::Fine,
-            Ended::Stopped | Ended::Limit(_) | Ended::Loop(_) => Exit::Stopped,
-        })
-    }
-
-    fn close(&mut self, outcome: Option<&TurnOutcome>) -> Result<(), Fail> {
-        self.end_line()?;
-        if let Some(drawn) = &mut self.drawn {
-            match outcome {
-                Some(outcome) => drawn.view.end(outcome),
-                None => drawn.view.broke(),
-            }
-            let settled = drawn.view.take_settled();
-            drawn.stage.show(&settled, Frame::default())?;
-            drawn.stage.leave()?;
-        }
-        Ok(())
-    }
-
-    fn plain(&mut self, outcome: &TurnOutcome) -> Result<(), Fail> {
-        self.let_go()?;
-        let held = self.cleaner.finish();
-        self.print(held)?;
-        if let Reply::Deliver(delivery) = &outcome.reply {
-            if !self.printed {
-                let text = super::clean::clean(&delivery.text);
-                self.print(&text)?;
-            }
-            self.end_line()?;
-            for media in &delivery.media {
-                self.screen.line(format!("MEDIA:{}", clean_line(media)))?;
-            }
-        }
-        self.end_line()?;
-        let why = match &outcome.ended {
-            Ended::Done => return Ok(()),
-            Ended::Stopped => "stopped".to_owned(),
-            Ended::Limit(what) => format!("stopped at a limit: {}", clean_line(what)),
-            Ended::Loop(what) => format!("stopped, it went in circles: {}", clean_line(what)),
-        };
-        let _ = writeln!(io::stderr(), "{}", self.screen.paint.warn(why));
-        Ok(())
-    }
-
-    fn json(&mut self, talk: &Conversation, outcome: &TurnOutcome) -> Result<(), Fail> {
-        let nothing = Delivery::default();
-        let (delivery, silent) = match &outcome.reply {
-            Reply::Deliver(delivery) => (delivery, None),
-            Reply::Silent { why } => (
-                &nothing,
-                Some(match why {
-                    Silence::NoReply => "no-reply",
-                    Silence::HeartbeatOk => "heartbeat-ok",
-                    Silence::Empty => "empty",
-                }),
-            ),
-        };
-        let (ended, why) = match &outcome.ended {
-            Ended::Done => ("done", None),
-            Ended::Stopped => ("stopped", None),
-            Ended::Limit(what) => ("limit", Some(what.as_str())),
-            Ended::Loop(what) => ("loop", Some(what.as_str())),
-        };
-        self.screen.json(&Told {
-            reply: &delivery.text,
-            media: &delivery.media,
-            silent,
-            session: outcome.session.to_string(),
-            session_id: talk.session().id.to_string(),
-            model: &outcome.model,
-            usage: outcome.usage,
-            context: Context {
-                used: outcome.context.used,
-                window: outcome.context.window,
-            },
-            steps: outcome.steps,
-            tool_calls: outcome.tool_calls,
-            ended,
-            why,
-        })?;
-        Ok(())
-    }
-}
-
-/// The answer to a command, on its own.
-pub fn page(screen: &mut Screen, markdown: &str) -> Result<(), Fail> {
-    if markdown.is_empty() {
-        return Ok(());
-    }
-    let cleaned = super::clean::clean(markdown);
-    if !screen.is_terminal {
-        screen.line(cleaned.trim_end())?;
-        return Ok(());
-    }
-    let mut flow =
-        super::markdown::Flow::new(screen.width.saturating_sub(1).min(100), screen.paint);
-    let mut lines = flow.push(&cleaned);
-    lines.extend(flow.finish());
-    for line in lines {
-        screen.line(line.ansi(screen.paint))?;
-    }
-    Ok(())
-}
-
-/// A line for people, beside the output.
-pub fn note(paint: Paint, text: &str) {
-    let line = Line::new(clean_line(text), look::DIM);
-    let _ = writeln!(io::stderr(), "{}", line.ansi(paint));
-}
+/// How long those that are stopped have to write that down.
+const PATIENCE: Duration = Duration::from_secs(5);

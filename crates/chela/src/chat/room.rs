@@ -18,6 +18,7 @@ use chela_agent::turn::{TurnError, TurnOutcome};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
+use super::clean::clean_line;
 use super::editor::Editor;
 use super::for_now::ForNow;
 use super::history::History;
@@ -76,6 +77,9 @@ struct Room<'a, W> {
     busy: Option<Instant>,
     /// Settings of the message under way.
     for_now: Option<ForNow<'a>>,
+    /// Whether the agent is woken when something in the background ends. Not after that has
+    /// failed: it would fail again.
+    wakes: bool,
     /// A first Ctrl-C was pressed on an empty line.
     leaving: bool,
     over: bool,
@@ -85,13 +89,20 @@ struct Room<'a, W> {
 enum Next {
     Say(Inbound),
     Compact(Option<String>),
+    /// Something in the background has ended: the agent is to hear of it.
+    Wake,
 }
 
 /// What came of it.
 enum Done {
     Turn(Result<TurnOutcome, TurnError>),
     Compact(Result<Compacted, CompactError>),
+    /// There was nothing to be woken for.
+    Nothing,
 }
+
+/// Waits for what runs in the background.
+type Waiting<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
 type Work<'a> = Pin<Box<dyn Future<Output = Done> + 'a>>;
 
@@ -100,6 +111,7 @@ enum Woken {
     Act(Act),
     News(News),
     Done(Done),
+    Ended,
     Tick,
     Over,
 }
@@ -126,6 +138,7 @@ impl<'a, W: Write> Room<'a, W> {
             next: None,
             busy: None,
             for_now: None,
+            wakes: true,
             leaving: false,
             over: false,
         }
@@ -168,14 +181,21 @@ impl<'a, W: Write> Room<'a, W> {
         let mut hung_up = signal(SignalKind::hangup()).map_err(unheard)?;
         let mut acts = terminal::acts();
         let mut work: Option<Work<'a>> = None;
+        let mut waiting: Option<Waiting<'a>> = None;
         let mut painted = Instant::now();
         let mut dirty = true;
         while !self.over {
             if work.is_none()
                 && let Some(next) = self.next.take()
             {
+                // A turn asks what sub-agents ask by itself.
+                waiting = None;
                 work = Some(self.start(next, relay));
                 dirty = true;
+            }
+            if work.is_none() && waiting.is_none() && self.wakes {
+                let talk = self.talk;
+                waiting = Some(Box::pin(talk.until_woken(relay)));
             }
             if dirty && painted.elapsed() >= REFRESH {
                 self.paint()?;
@@ -190,6 +210,7 @@ impl<'a, W: Write> Room<'a, W> {
                 act = acts.recv() => act.map_or(Woken::Over, Woken::Act),
                 Some(item) = news.recv() => Woken::News(item),
                 done = finish(&mut work), if work.is_some() => Woken::Done(done),
+                () = until(&mut waiting), if waiting.is_some() => Woken::Ended,
                 () = tokio::time::sleep(pause), if dirty || self.is_moving() => Woken::Tick,
             };
             dirty = true;
@@ -215,6 +236,10 @@ impl<'a, W: Write> Room<'a, W> {
                     }
                     self.done(done);
                 }
+                Woken::Ended => {
+                    waiting = None;
+                    self.next.get_or_insert(Next::Wake);
+                }
                 Woken::Tick => self.questions.tidy(Instant::now()),
             }
         }
@@ -233,6 +258,13 @@ impl<'a, W: Write> Room<'a, W> {
             Next::Compact(keep) => {
                 Box::pin(async move { Done::Compact(talk.compact(keep.as_deref()).await) })
             }
+            Next::Wake => Box::pin(async move {
+                match talk.wake(relay).await {
+                    Ok(Some(outcome)) => Done::Turn(Ok(outcome)),
+                    Ok(None) => Done::Nothing,
+                    Err(error) => Done::Turn(Err(error)),
+                }
+            }),
         }
     }
 
@@ -252,11 +284,17 @@ impl<'a, W: Write> Room<'a, W> {
             .map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
         self.questions.tidy(now);
         match done {
+            Done::Nothing => {
+                self.view.broke();
+                return;
+            }
             Done::Turn(Ok(outcome)) => {
+                self.wakes = true;
                 self.view.end(&outcome);
                 self.footer(&outcome, took);
             }
             Done::Turn(Err(error)) => {
+                self.wakes = false;
                 self.view.broke();
                 let width = self.stage.width().saturating_sub(1);
                 for line in trouble::lines(&error, self.talk, width) {
@@ -329,8 +367,21 @@ impl<'a, W: Write> Room<'a, W> {
         if self.busy.is_some() {
             settled.push(Line::new("■ stopped", look::WARN));
         }
+        let left = self.talk.background().in_words();
+        if !left.is_empty() {
+            let told = format!("ended with this chat: {}", left.join(", "));
+            settled.push(Line::new(clean_line(&told), look::WARN));
+        }
         self.stage.show(&settled, super::stage::Frame::default())?;
         self.stage.leave()
+    }
+}
+
+/// Waits for what runs in the background; never ends without any.
+async fn until(waiting: &mut Option<Waiting<'_>>) {
+    match waiting {
+        Some(waiting) => waiting.await,
+        None => std::future::pending().await,
     }
 }
 

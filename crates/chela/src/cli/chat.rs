@@ -1,6 +1,7 @@
 //! `chela chat`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueHint};
 
@@ -39,9 +40,20 @@ pub struct ChatArgs {
     #[arg(long, short)]
     pub yes: bool,
 
+    /// After the answer, wait at most this long for the sub-agents it started [default: 600]
+    #[arg(long, value_name = "SECONDS")]
+    pub wait: Option<u64>,
+
     /// Print one JSON object at the end, for scripts
     #[arg(long)]
     pub json: bool,
+}
+
+impl ChatArgs {
+    /// How long sub-agents are waited for.
+    pub fn wait(&self) -> Duration {
+        Duration::from_secs(self.wait.unwrap_or(600))
+    }
 }
 
 /// Examples and exit codes, under the options.

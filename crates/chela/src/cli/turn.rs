@@ -59,4 +59,26 @@ Secrets are not on record. Their values are taken from the config and the enviro
         #[arg(long)]
         json: bool,
     },
+    /// Delete old requests from the record; the audit chain says that it was done
+    #[command(after_help = "\
+What is kept stands in `ledger.keep`; it is seen to once a day by itself.
+
+Examples:
+  chela turn prune --dry-run
+  chela turn prune --older-than 30d
+  chela turn prune --max-size 200mb")]
+    Prune {
+        /// Delete requests older than this: 30d, 12h
+        #[arg(long, value_name = "AGE")]
+        older_than: Option<String>,
+        /// Keep at most this much, the newest: 500mb, 1gb
+        #[arg(long, value_name = "SIZE")]
+        max_size: Option<String>,
+        /// Say what would go, and delete nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
 }

@@ -5,14 +5,15 @@ mod calls;
 use std::path::PathBuf;
 
 use chela_config::model::{ExecAsk, ExecSecurity};
-use chela_core::Host;
+use chela_core::{AgentId, Host};
+use chela_ledger::AuditKind;
 use chela_tools::approvals::{
     AgentApprovals, Answer, Document, DocumentError, EVERY_AGENT, Entry, KnownCall, Rules, shown,
 };
 use serde_json::json;
 
 use super::time::utc;
-use super::{Outcome, Setup};
+use super::{Outcome, Setup, noted};
 use crate::cli::approvals::{ApprovalsCommand, AskName, Preset, SecurityName, SetArgs, Whose};
 use crate::fail::{Exit, Fail};
 use crate::screen::{Screen, shorten};
@@ -68,13 +69,15 @@ impl Desk {
     }
 
     /// Changes the document, unless an agent's command is asking.
-    fn change(&self, change: impl FnOnce(&mut Document)) -> Result<Document, Fail> {
+    fn change(&self, what: &str, change: impl FnOnce(&mut Document)) -> Result<Document, Fail> {
         if self.setup.host.var("CHELA_SHELL").is_some() {
             return Err(Fail::new(
                 "approvals are changed by the owner, not by a command of an agent",
             )
             .hint("run it in a terminal of your own"));
         }
+        let body = json!({ "change": what, "about": "approvals" });
+        noted::change(&self.setup.host, AuditKind::TrustChange, &body);
         Ok(Document::change(&self.file, |document| {
             change(document);
             document.number(&self.setup.host);
@@ -180,7 +183,9 @@ impl Desk {
         }
         find(&self.document()?, id)?;
         let mut revoked = None;
-        self.change(|document| revoked = document.revoke(id))?;
+        self.change(&format!("revoke {id}"), |document| {
+            revoked = document.revoke(id);
+        })?;
         if let Some((agent, entry)) = revoked {
             let (command, agent) = (shorten(&command(&entry), 60), shown(&agent));
             screen.line(format!("Taken back: `{command}` of {agent} asks again."))?;
@@ -217,7 +222,9 @@ impl Desk {
             ..Entry::default()
         };
         let command = command(&entry);
-        self.change(|document| document.allow(&agent, entry))?;
+        self.change(&format!("allow `{command}` for {agent}"), |document| {
+            document.allow(&agent, entry);
+        })?;
         screen.line(format!("`{command}` may run without asking."))?;
         Ok(Exit::Fine)
     }
@@ -305,7 +312,8 @@ impl Desk {
                 args.ask_fallback.map(security),
             ),
         };
-        self.change(|document| {
+        let whose = agent.as_ref().map_or("every agent", AgentId::as_str);
+        self.change(&format!("rules of {whose}"), |document| {
             let limits = match &agent {
                 Some(agent) => {
                     let agents = &mut document.agents;

@@ -14,7 +14,7 @@ use chela_model::{Input, ResolveError};
 use chela_workspace::SeedMode;
 
 use super::{Outcome, Setup, init};
-use crate::chat::{self, ForNow, Form, History};
+use crate::chat::{self, Asked, ForNow, Form, History};
 use crate::cli::ChatArgs;
 use crate::fail::{Exit, Fail};
 use crate::screen::Screen;
@@ -45,7 +45,10 @@ pub fn run(host: &Host, screen: &mut Screen, args: &ChatArgs) -> Outcome {
         if let Some(level) = thinking {
             for_now.set(Setting::Thinking, level).map_err(Fail::new)?;
         }
-        hold(&talk, screen, args, way, notes).await
+        let held = hold(&talk, screen, args, way, notes).await;
+        screen.flush()?;
+        talk.agents().finish_keeping();
+        held
     });
     // A thread that still waits for a line of input must not keep the process.
     runtime.shutdown_background();
@@ -160,9 +163,14 @@ async fn hold(
         Way::Once(text) => {
             let host = talk.agents().host();
             let form = Form::of(args.json, screen, host.var("TERM") != Some("dumb"));
-            one(talk, screen, form, Inbound { text, images }).await
+            let asked = Asked {
+                message: Inbound { text, images },
+                form,
+                wait: args.wait(),
+            };
+            one(talk, screen, asked).await
         }
-        Way::Lines => chat::lines(talk, screen, &notes).await,
+        Way::Lines => chat::lines(talk, screen, &notes, args.wait()).await,
         Way::Room => {
             screen.flush()?;
             let _memory = talk.keep_memory();
@@ -184,8 +192,13 @@ async fn hold(
 }
 
 /// One message; commands work here too, so that scripts can use them.
-async fn one(talk: &Conversation, screen: &mut Screen, form: Form, message: Inbound) -> Outcome {
+async fn one(talk: &Conversation, screen: &mut Screen, asked: Asked) -> Outcome {
     let mut for_now = ForNow::new(talk);
+    let Asked {
+        message,
+        form,
+        wait,
+    } = asked;
     let answer = match slash::parse(&message.text) {
         Parsed::Command { command, args } => slash::run(talk, command, &args),
         Parsed::Directives(directives) => {
@@ -211,8 +224,12 @@ async fn one(talk: &Conversation, screen: &mut Screen, form: Form, message: Inbo
     };
     let text = match answer.then {
         Then::Say(text) | Then::Begun(Some(text)) => {
-            let message = Inbound { text, ..message };
-            return chat::once(talk, screen, message, form).await;
+            let asked = Asked {
+                message: Inbound { text, ..message },
+                form,
+                wait,
+            };
+            return chat::once(talk, screen, asked).await;
         }
         Then::Compact(keep) => talk
             .compact(keep.as_deref())

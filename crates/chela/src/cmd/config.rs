@@ -117,16 +117,19 @@ pub fn change(
 ) -> Result<EditOutcome, Fail> {
     let store = ConfigStore::new(host);
     let outcome = store
-        .edit(edit, |source| chela_config::validate_source(host, source))
+        .edit(edit, |source| {
+            let found = chela_config::validate_source(host, source);
+            if found.iter().all(|found| found.severity != Severity::Error) {
+                // On record before it is in force.
+                let body = json!({
+                    "file": host.compact(&store.path()),
+                    "hash": chela_core::ContentHash::of(source),
+                });
+                super::noted::change(host, AuditKind::ConfigChange, &body);
+            }
+            found
+        })
         .map_err(store_fail)?;
-    if outcome.changed == Changed::Yes {
-        let now = std::fs::read(&outcome.path).unwrap_or_default();
-        let body = json!({
-            "file": host.compact(&outcome.path),
-            "hash": chela_core::ContentHash::of(now),
-        });
-        super::noted::change(host, AuditKind::ConfigChange, &body);
-    }
     Ok(outcome)
 }
 

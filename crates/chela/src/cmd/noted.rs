@@ -1,14 +1,17 @@
 //! What commands put on record: changes of what the agent may do or is made of.
 
+use std::io::{self, Write};
+
 use chela_core::Host;
 use chela_ledger::{AuditKind, Ledger};
 use serde_json::Value;
 
-/// Notes a change that has been made. A ledger that cannot be written does not undo it: the next
-/// `chela audit verify` says what is wrong with the ledger.
+/// Notes a change that is about to be made. Where that cannot be, the change is made all the
+/// same, or nobody could mend what is wrong; but it is said.
 pub fn change(host: &Host, kind: AuditKind, body: &Value) {
-    if let Ok(ledger) = Ledger::open(host) {
-        let _ = ledger.append(kind, body);
+    let noted = Ledger::open(host).and_then(|ledger| ledger.append(kind, body));
+    if let Err(error) = noted {
+        let _ = writeln!(io::stderr(), "This change is not on record: {error}");
     }
 }
 

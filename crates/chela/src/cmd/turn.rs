@@ -1,5 +1,7 @@
 //! `chela turn …`: the requests on record.
 
+mod prune;
+
 use chela_core::Host;
 use chela_ledger::{
     AuditFilter, AuditKind, Change, Ledger, Record, RecordFilter, RecordId, Summary, dollars,
@@ -39,6 +41,20 @@ pub fn run(host: &Host, screen: &mut Screen, command: TurnCommand) -> Outcome {
         TurnCommand::Show { id, json, .. } => show(ledger, screen, RecordId(id), json),
         TurnCommand::Diff { one, other, json } => {
             diff(ledger, screen, (RecordId(one), RecordId(other)), json)
+        }
+        TurnCommand::Prune {
+            older_than,
+            max_size,
+            dry_run,
+            json,
+        } => {
+            let asked = prune::Asked {
+                older_than,
+                max_size,
+                dry_run,
+                json,
+            };
+            prune::prune(host, ledger, screen, &asked)
         }
         TurnCommand::Replay { id, json } => replay(host, ledger, screen, (RecordId(id), json)),
     })

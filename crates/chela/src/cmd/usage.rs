@@ -1,12 +1,12 @@
 //! `chela usage`: what was used, summed up.
 
+use chela_agent::Calendar;
 use chela_core::Host;
 use chela_ledger::{UsageBy, UsageRange, UsageSum, dollars};
 use chela_tools::approvals::shown;
 
-use super::time::utc;
 use super::turn::{number, percent};
-use super::{Outcome, ledger};
+use super::{Outcome, Setup, ledger};
 use crate::cli::usage::{ByName, UsageArgs};
 use crate::fail::Exit;
 use crate::screen::{Paint, Screen, counted, grouped, shorten};
@@ -23,44 +23,109 @@ pub fn run(host: &Host, screen: &mut Screen, args: &UsageArgs) -> Outcome {
         ByName::Cause => UsageBy::Cause,
         ByName::Day => UsageBy::Day,
     };
+    let setup = Setup::load(host);
+    let zone = &setup.loaded.config.agents.defaults.user_timezone;
+    let calendar = Calendar::of(host, zone.as_deref());
+    // Today is one of them.
+    let since = |days: u64| {
+        let earlier = days.saturating_sub(1).saturating_mul(DAY);
+        calendar.midnight(host.unix_millis().saturating_sub(earlier))
+    };
     let range = UsageRange {
-        since: args
-            .days
-            .map(|days| host.unix_millis().saturating_sub(days.saturating_mul(DAY))),
+        since: args.days.map(since),
         until: None,
     };
     ledger::with(host, screen, |ledger, screen| {
-        let day = |at: u64| utc(at / 1000).chars().take(10).collect();
-        let sums = ledger.usage(by, range, &day)?;
+        let sums = ledger.usage(by, range, &|at| calendar.day(at))?;
         if args.json {
             screen.json(&sums)?;
             return Ok(Exit::Fine);
         }
-        let paint = screen.paint;
-        let most = sums.iter().map(|sum| sum.input).max().unwrap_or(0);
-        let rows: Vec<Vec<String>> = sums.iter().map(|sum| row(sum, most, paint)).collect();
-        screen.table("", &rows)?;
-        if sums.iter().any(|sum| sum.estimated > 0) {
-            screen.line(paint.dim("~ in part by our own count: the endpoint reported nothing"))?;
+        if sums.is_empty() {
+            screen.line("Nothing was used in this time.")?;
+            return Ok(Exit::Fine);
         }
-        Ok(Exit::Fine)
+        chart(screen, &sums, by)
     })
 }
 
-fn row(sum: &UsageSum, most: u64, paint: Paint) -> Vec<String> {
-    let bar = "█".repeat(number(percent(sum.input.saturating_mul(BAR), most) / 100));
+fn chart(screen: &mut Screen, sums: &[UsageSum], by: UsageBy) -> Outcome {
+    let paint = screen.paint;
+    let most = sums.iter().map(|sum| sum.input).max().unwrap_or(0);
+    let mut rows: Vec<Vec<String>> = sums
+        .iter()
+        .map(|sum| row(sum, bar(sum.input, most), by, paint))
+        .collect();
+    if sums.len() > 1 && by != UsageBy::Section {
+        let total = total(sums);
+        rows.push(row(&total, String::new(), by, paint));
+    }
+    screen.table("", &rows)?;
+    if sums.iter().any(|sum| sum.estimated > 0) {
+        screen.line(
+            paint.dim(
+                "~ in part by our own count: the endpoint reported nothing, or was broken off",
+            ),
+        )?;
+    }
+    Ok(Exit::Fine)
+}
+
+/// A bar in eighths of a character, so that small shares show too.
+fn bar(part: u64, most: u64) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (part.saturating_mul(BAR * 8))
+        .checked_div(most)
+        .unwrap_or(0);
+    // What is there at all is seen.
+    let eighths = eighths.max(u64::from(part > 0));
+    "█".repeat(number(eighths / 8)) + EIGHTHS[number(eighths % 8)]
+}
+
+fn total(sums: &[UsageSum]) -> UsageSum {
+    let sum = |of: fn(&UsageSum) -> u64| sums.iter().map(of).sum();
+    UsageSum {
+        name: "all".to_owned(),
+        requests: sum(|sum| sum.requests),
+        input: sum(|sum| sum.input),
+        output: sum(|sum| sum.output),
+        cache_read: sum(|sum| sum.cache_read),
+        cache_write: sum(|sum| sum.cache_write),
+        reread: sum(|sum| sum.reread),
+        cost: sum(|sum| sum.cost),
+        estimated: sum(|sum| sum.estimated),
+    }
+}
+
+fn row(sum: &UsageSum, bar: String, by: UsageBy, paint: Paint) -> Vec<String> {
     let about = if sum.estimated > 0 { "~" } else { "" };
-    let cost = match sum.cost {
-        0 => String::new(),
-        cost => dollars(cost),
-    };
-    vec![
-        shorten(&shown(&sum.name), 40),
-        paint.accent(bar),
-        format!("{about}{} in", grouped(number(sum.input))),
-        format!("{} out", grouped(number(sum.output))),
-        format!("{} % cached", percent(sum.cache_read, sum.input)),
-        counted(number(sum.requests), "request"),
-        cost,
-    ]
+    let input = format!("{about}{} in", grouped(number(sum.input)));
+    let mut cells = vec![shorten(&shown(&sum.name), 40), paint.accent(bar), input];
+    if by != UsageBy::Section {
+        let cost = match sum.cost {
+            0 => String::new(),
+            cost => dollars(cost),
+        };
+        cells.extend([
+            format!("{} out", grouped(number(sum.output))),
+            format!("{} % cached", percent(sum.cache_read, sum.input)),
+            counted(number(sum.requests), "request"),
+            cost,
+        ]);
+    }
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bar;
+
+    #[test]
+    fn bars_are_in_proportion() {
+        assert_eq!(bar(0, 0), "");
+        assert_eq!(bar(10, 10).chars().count(), 24);
+        assert_eq!(bar(5, 10), "█".repeat(12));
+        assert_eq!(bar(1, 1_000_000), "▏");
+        assert_eq!(bar(0, 10), "");
+    }
 }

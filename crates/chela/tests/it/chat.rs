@@ -5,7 +5,7 @@
     reason = "a test that cannot be set up fails here"
 )]
 
-mod terminal;
+pub(crate) mod terminal;
 
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;

@@ -5,6 +5,10 @@
     reason = "a test that cannot be set up fails here"
 )]
 
+mod compaction;
+mod settlement;
+mod spawn;
+
 use std::collections::HashMap;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -19,10 +23,7 @@ const TURNS: usize = 20;
 
 #[test]
 fn a_killed_turn_loses_and_repeats_nothing() {
-    let turns = std::env::var("CHELA_KILL_TURNS")
-        .ok()
-        .and_then(|turns| turns.parse().ok())
-        .unwrap_or(TURNS);
+    let turns = rounds(TURNS);
     let scene = Scene::with(
         APIS[0],
         script(turns),
@@ -32,18 +33,8 @@ fn a_killed_turn_loses_and_repeats_nothing() {
     let mut random = Random(0x5eed);
     let mut before: Vec<Value> = Vec::new();
     for turn in 1..=turns {
-        let mut child = scene
-            .home
-            .command()
-            .args(["chat", "-m", &word(turn)])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        std::thread::sleep(whole.mul_f64(random.next() * 1.2));
-        let _ = child.kill();
-        child.wait().unwrap();
+        let args = ["chat", "-m", &word(turn)];
+        killed(&scene, &args, whole.mul_f64(random.next() * 1.2));
 
         let now = entries(&scene);
         assert!(
@@ -71,6 +62,36 @@ fn a_killed_turn_loses_and_repeats_nothing() {
     once_each(&scene, &entries(&scene));
 }
 
+/// How many are killed: as many as usual, or as `CHELA_KILL_TURNS` says.
+fn rounds(usual: usize) -> usize {
+    std::env::var("CHELA_KILL_TURNS")
+        .ok()
+        .and_then(|turns| turns.parse().ok())
+        .unwrap_or(usual)
+}
+
+/// Runs the binary and kills it after a while.
+fn killed(scene: &Scene, args: &[&str], after: Duration) {
+    let mut child = scene
+        .home
+        .command()
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(after);
+    let _ = child.kill();
+    child.wait().unwrap();
+}
+
+fn time_of(work: impl FnOnce()) -> Duration {
+    let begun = Instant::now();
+    work();
+    begun.elapsed()
+}
+
 /// Each turn runs a command that leaves a line, then says so.
 fn script(turns: usize) -> Script {
     let steps = (0..=turns + 1).map(|turn| {
@@ -93,10 +114,10 @@ fn word(turn: usize) -> String {
 }
 
 fn time_of_a_turn(scene: &Scene) -> Duration {
-    let begun = Instant::now();
-    let told = scene.chat_json(&word(0));
-    assert_eq!(told["reply"], "done", "{told}");
-    begun.elapsed()
+    time_of(|| {
+        let told = scene.chat_json(&word(0));
+        assert_eq!(told["reply"], "done", "{told}");
+    })
 }
 
 /// The transcript without its head, which says when it was last touched.

@@ -8,15 +8,22 @@
 use chela_core::secret::{Redactor, Secret};
 use chela_core::{AgentId, ContentHash, Host, Origin, SessionKey, Trust, Usage};
 use chela_ledger::{AuditKind, Ledger, Outcome, RequestRecord, SectionMark, ToolMark};
+use chela_testkit::{Script, Step};
 use serde_json::json;
 
 use crate::home::Home;
+use crate::scene::{APIS, Scene};
 
 const SESSION: &str = "3f2a4c00-0000-4000-a000-000000000001";
 
 /// A home in which three requests were made; the last with one tool more.
 fn talked() -> Home {
     let home = Home::ready();
+    put_on_record(&home);
+    home
+}
+
+fn put_on_record(home: &Home) {
     let host = Host::fixed(home.path(""));
     let ledger = Ledger::open_file(&host, &home.path(".chela/state/ledger.sqlite")).unwrap();
     let secret = Secret {
@@ -84,7 +91,6 @@ fn talked() -> Home {
         ledger.append(AuditKind::ToolDecision, &decision).unwrap();
         messages.push(json!({ "role": "assistant", "content": "answer" }));
     }
-    home
 }
 
 #[test]
@@ -172,4 +178,90 @@ fn the_cache_is_explained_and_usage_summed() {
     assert_eq!(sums[0]["cost"], 4_500);
     let chart = home.run(&["usage", "--by", "section"]).ok();
     assert!(chart.contains("identity") && chart.contains('█'), "{chart}");
+}
+
+#[test]
+fn old_requests_leave_the_record_and_the_chain_says_so() {
+    let home = talked();
+    let would = home
+        .run(&["turn", "prune", "--older-than", "30d", "--dry-run"])
+        .ok();
+    assert!(would.starts_with("Would delete 3 requests"), "{would}");
+    assert_eq!(home.run(&["turn", "list"]).ok().lines().count(), 3);
+    let done = home
+        .run(&["turn", "prune", "--older-than", "30d", "--json"])
+        .json();
+    assert_eq!(
+        (&done["requests"], &done["bytesAfter"]),
+        (&json!(3), &json!(0))
+    );
+    assert_eq!(home.run(&["turn", "list"]).ok(), "");
+    home.run(&["audit", "verify"]).ok();
+    let forgotten = home.run(&["audit", "show", "--kind", "forgotten"]).ok();
+    assert!(forgotten.contains("age"), "{forgotten}");
+    let nothing = home.run(&["turn", "prune"]).ok();
+    assert!(nothing.starts_with("Nothing is to go"), "{nothing}");
+    home.run(&["turn", "prune", "--older-than", "soon"])
+        .fails(2);
+    home.run(&["turn", "prune", "--max-size", "huge"]).fails(2);
+}
+
+#[test]
+fn the_record_is_kept_short_beside_the_conversation() {
+    let scene = Scene::with(
+        APIS[0],
+        Script::always(Step::reply("Fine.")),
+        json!({ "ledger": { "keep": { "age": "30d" } } }),
+    );
+    put_on_record(&scene.home);
+    assert_eq!(scene.home.run(&["turn", "list"]).ok().lines().count(), 3);
+    scene.chat("hello").ok();
+    let left = scene.home.run(&["turn", "list"]).ok();
+    assert_eq!(left.lines().count(), 1, "{left}");
+    scene.home.run(&["audit", "verify"]).ok();
+}
+
+#[test]
+fn days_are_those_of_the_owner() {
+    let home = talked();
+    // 2023-11-14 22:13 UTC, an hour later in Berlin.
+    let day = |home: &Home| {
+        let sums = home.run(&["usage", "--json"]).json();
+        sums[0]["name"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(day(&home), "2023-11-14");
+    let tokyo = [
+        "config",
+        "set",
+        "agents.defaults.userTimezone",
+        "Asia/Tokyo",
+    ];
+    home.run(&tokyo).ok();
+    assert_eq!(day(&home), "2023-11-15");
+    let none = home.run(&["usage", "--days", "7"]).ok();
+    assert_eq!(none.trim(), "Nothing was used in this time.");
+}
+
+#[test]
+fn a_change_of_the_config_is_on_record_before_it_is_in_force() {
+    let home = Home::ready();
+    home.run(&["config", "set", "limits.day.tokens", "1000"])
+        .ok();
+    let entries = home
+        .run(&["audit", "show", "--kind", "config-change", "--json"])
+        .json();
+    let config = ContentHash::of(home.read(".chela/chela.json"));
+    let body: serde_json::Value =
+        serde_json::from_str(entries[0]["body"].as_str().unwrap()).unwrap();
+    assert_eq!(body["hash"], json!(config));
+    // What is refused is no change.
+    home.run(&["config", "set", "limits.day.tokens", "no"])
+        .fails(78);
+    let again = home
+        .run(&["audit", "show", "--kind", "config-change", "--json"])
+        .json();
+    assert_eq!(again, entries);
+    home.run(&["approvals", "allow", "/usr/bin/true"]).ok();
+    let trust = home.run(&["audit", "show", "--kind", "trust-change"]).ok();
+    assert!(trust.contains("/usr/bin/true"), "{trust}");
 }

@@ -78,6 +78,7 @@ impl<W: Write> Room<'_, W> {
             1 => parts.push("1 question waits".to_owned()),
             many => parts.push(format!("{many} questions wait")),
         }
+        parts.extend(self.talk.background().counted());
         if self.busy.is_some() {
             parts.push("Esc stops".to_owned());
         }

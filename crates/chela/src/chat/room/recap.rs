@@ -2,7 +2,7 @@
 
 use chela_agent::conversation::Conversation;
 use chela_agent::reply::{GateSettings, gate};
-use chela_agent::session::{Body, Entry};
+use chela_agent::session::{Body, Entry, Source};
 use chela_agent::turn::Reply;
 use chela_model::{Message, Part};
 
@@ -35,6 +35,10 @@ fn said(entry: &Entry) -> Option<String> {
     let Message::User { content } = message else {
         return None;
     };
+    // What the runtime says in a person's place is nothing to be reminded of.
+    if meta.source == Source::Event {
+        return None;
+    }
     let own = content.iter().skip(usize::try_from(meta.lead).unwrap_or(0));
     let words = own.filter_map(|part| match part {
         Part::Text { text } => Some(text.as_str()),

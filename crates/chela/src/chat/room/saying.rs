@@ -101,6 +101,11 @@ impl<W: Write> Room<'_, W> {
                 self.editor.set(text);
             }
             Then::Stop if self.busy.is_some() => self.talk.stop(),
+            Then::Stop if self.talk.subagents_running() > 0 => {
+                self.talk.stop();
+                let told = "· the sub-agents are stopped";
+                self.view.say(Line::new(told, look::DIM));
+            }
             Then::Stop => self.view.say(Line::new("· nothing is running", look::DIM)),
             Then::Compact(keep) => self.next = Some(Next::Compact(keep)),
             Then::Approve { id, decision } => {

@@ -72,7 +72,7 @@ impl Desk {
             true => KnownState::Always,
             false => KnownState::Once,
         };
-        self.change(|document| {
+        self.change(&format!("allow call {id}"), |document| {
             for call in document
                 .agents
                 .values_mut()
@@ -92,7 +92,9 @@ impl Desk {
 
     pub(super) fn revoke_call(&self, screen: &mut Screen, id: &str) -> Result<bool, Fail> {
         let mut gone = None;
-        self.change(|document| gone = document.forget_call(id))?;
+        self.change(&format!("forget call {id}"), |document| {
+            gone = document.forget_call(id);
+        })?;
         if let Some((agent, call)) = &gone {
             screen.line(format!(
                 "Taken back: {} of {} asks again.",

@@ -56,8 +56,8 @@ pub fn skill(desk: &mut Desk, screen: &mut Screen, name: &str, yes: bool) -> Out
             skill.name
         )));
     }
-    let place = accept(&mut desk.shelf, &skill, &desk.host).map_err(Fail::new)?;
     record(&desk.host, "trust", &skill.name);
+    let place = accept(&mut desk.shelf, &skill, &desk.host).map_err(Fail::new)?;
     screen.line(format!(
         "Trusted. It lies in {}.",
         desk.host.compact(&place)
@@ -108,10 +108,10 @@ fn agreed(screen: &mut Screen, question: &str) -> Result<bool, Fail> {
 pub fn untrust(desk: &mut Desk, screen: &mut Screen, name: &str) -> Outcome {
     let skill = Skill::clone(desk.skill(name)?.skill());
     let host = desk.host.clone();
+    record(&host, "untrust", &skill.name);
     desk.shelf
         .change_lock(|lock| lock.untrust(&skill, &host))
         .map_err(Fail::new)?;
-    record(&host, "untrust", &skill.name);
     screen.line(format!(
         "{} is quarantined: it stays in {} and out of every prompt.",
         skill.name,
@@ -124,18 +124,18 @@ pub fn folder(desk: &mut Desk, screen: &mut Screen, folder: &Path, trusted: Trus
     let host = desk.host.clone();
     let path = std::fs::canonicalize(host.cwd.join(folder))
         .map_err(|error| Fail::new(format!("cannot find {}: {error}", folder.display())))?;
-    desk.shelf
-        .change_lock(|lock| match trusted {
-            Trusted::Yes => lock.trust_folder(&path, &host),
-            Trusted::No => lock.untrust_folder(&path),
-        })
-        .map_err(Fail::new)?;
     let shown = host.compact(&path);
     let what = match trusted {
         Trusted::Yes => "trust-folder",
         Trusted::No => "untrust-folder",
     };
     record(&host, what, &shown);
+    desk.shelf
+        .change_lock(|lock| match trusted {
+            Trusted::Yes => lock.trust_folder(&path, &host),
+            Trusted::No => lock.untrust_folder(&path),
+        })
+        .map_err(Fail::new)?;
     screen.line(match trusted {
         Trusted::Yes => format!(
             "Skills of {shown} now count as your own: new ones are used, changes are shown."

@@ -17,7 +17,7 @@ use super::talking_to;
 use crate::home::Home;
 
 /// A running chat and the other end of its terminal.
-struct Terminal {
+pub(crate) struct Terminal {
     child: Child,
     keyboard: File,
     /// The side the chat has; held so that its settings can be looked at.
@@ -27,7 +27,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    fn open(home: &Home, args: &[&str]) -> Self {
+    pub(crate) fn open(home: &Home, args: &[&str]) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -75,13 +75,13 @@ impl Terminal {
         }
     }
 
-    fn types(&mut self, keys: &str) {
+    pub(crate) fn types(&mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
     }
 
     /// Waits until this is on the screen, after what was waited for before.
     #[track_caller]
-    fn sees(&mut self, what: &str) {
+    pub(crate) fn sees(&mut self, what: &str) {
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
             if let Some(at) = self.seen.find(what) {
@@ -101,7 +101,7 @@ impl Terminal {
         modes.contains(LocalModes::ECHO | LocalModes::ICANON)
     }
 
-    fn ends(&mut self) -> ExitStatus {
+    pub(crate) fn ends(&mut self) -> ExitStatus {
         self.child.wait().unwrap()
     }
 }

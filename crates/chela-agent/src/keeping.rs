@@ -1,0 +1,109 @@
+//! Keeping house: what is on record goes when it is old or too much, and sessions of sub-agents
+//! that ended are put away. Beside the conversation, never in its way.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use chela_config::Loaded;
+use chela_config::model::{BareUnit, OrOff};
+use chela_core::AgentId;
+use chela_ledger::{Ledger, Retention};
+
+use crate::agent::Agents;
+use crate::session::{Filter, SessionError, Sessions};
+
+/// How often a process looks whether there is something to do.
+const PAUSE_MS: u64 = 10 * 60_000;
+
+/// `ledger.keep`, resolved.
+pub fn retention(loaded: &Loaded) -> Retention {
+    let keep = &loaded.config.ledger.keep;
+    Retention {
+        age: match &keep.age {
+            OrOff::On(text) => text
+                .duration(BareUnit::Days)
+                .and_then(|age| u64::try_from(age.as_millis()).ok())
+                .filter(|millis| *millis > 0),
+            OrOff::Off(_) => None,
+        },
+        bytes: match &keep.size {
+            OrOff::On(size) => size.bytes().filter(|bytes| *bytes > 0),
+            OrOff::Off(_) => None,
+        },
+    }
+}
+
+/// Work beside the conversations of a process.
+#[derive(Debug, Default)]
+pub(crate) struct Keeping {
+    /// Milliseconds since 1970.
+    next: AtomicU64,
+    at_work: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Agents {
+    /// Looks now and then whether something is to be put away, in a thread of its own with
+    /// connections of its own. Returns at once.
+    pub(crate) fn keep_house(self: &Arc<Self>) {
+        let now = self.host.unix_millis();
+        let due = self.keeping.next.load(Ordering::Relaxed) <= now;
+        if !due || self.ledger().is_none() {
+            return;
+        }
+        self.keeping.next.store(now + PAUSE_MS, Ordering::Relaxed);
+        let agents = Arc::clone(self);
+        // What cannot be put away now is put away another day.
+        let work = move || {
+            for agent in agents.loaded.agents() {
+                let _ = agents.put_away(&agent);
+            }
+            if let Ok(Some(ledger)) = Ledger::open_existing(&agents.host) {
+                let _ = ledger.retain_daily(retention(&agents.loaded));
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name("keeping".to_owned())
+            .spawn(work);
+        *self.at_work() = thread.ok();
+    }
+
+    /// Waits for what was begun, so that a process which lives for one answer gets it done too.
+    pub fn finish_keeping(&self) {
+        let thread = self.at_work().take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+
+    fn at_work(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
+        self.keeping
+            .at_work
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts the sessions of sub-agents away that ended `archiveAfterMinutes` ago.
+    fn put_away(&self, agent: &AgentId) -> Result<(), SessionError> {
+        let Ok(view) = self.view(agent) else {
+            return Ok(());
+        };
+        let minutes = view.subagents.value.archive_after_minutes;
+        let Some(sessions) = Sessions::open_existing(&self.host, agent)?.filter(|_| minutes > 0)
+        else {
+            return Ok(());
+        };
+        let now = self.host.unix_millis();
+        for info in sessions.list(&Filter::default())? {
+            let idle = now.saturating_sub(info.updated);
+            let is_over = info.key.is_subagent()
+                && !info.pinned
+                && !self.is_running(&info.key)
+                && idle >= minutes.saturating_mul(60_000);
+            if is_over && let Some(session) = sessions.by_id(info.session_id.as_str())? {
+                sessions.archive(&session)?;
+            }
+        }
+        Ok(())
+    }
+}

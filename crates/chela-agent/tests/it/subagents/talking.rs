@@ -1,0 +1,154 @@
+//! Who says what to whom while sub-agents run.
+
+use chela_agent::conversation::ConversationAsk;
+use chela_core::SessionKey;
+use chela_testkit::{Rule, Step};
+use serde_json::json;
+
+use super::{Home, Watched, child, message, spawn, subagents};
+
+#[test]
+fn a_turn_that_runs_hears_of_it_between_two_steps() {
+    let slow = |step: Step| Step {
+        delay_ms: 400,
+        ..step
+    };
+    let home = Home::new(
+        [
+            child("", Step::reply("Nothing in it.")),
+            spawn(json!({ "task": "x" })),
+            slow(Step::tool("read", json!({ "path": "note.txt" }))),
+            Step::reply("Fine."),
+        ],
+        json!({}),
+    );
+    home.say("go");
+    let last = home.requests().pop().expect("a request").to_string();
+    assert!(last.contains("Nothing in it."), "{last}");
+}
+
+#[test]
+fn a_sub_agent_hears_its_parent_between_two_steps() {
+    let first = Step {
+        times: Some(1),
+        delay_ms: 300,
+        ..child("", Step::tool("read", json!({ "path": "note.txt" })))
+    };
+    let home = Home::new(
+        [
+            first,
+            child("", Step::reply("As you say.")),
+            spawn(json!({ "task": "look", "label": "eyes" })),
+            Step::tool(
+                "subagents",
+                json!({ "action": "steer", "target": "eyes", "message": "mind the gap" }),
+            ),
+            Step::reply("Told."),
+        ],
+        json!({}),
+    );
+    home.say("go");
+    home.settle();
+    let last = home.childrens().pop().expect("a request").to_string();
+    assert!(last.contains("mind the gap"), "{last}");
+}
+
+#[test]
+fn a_question_of_a_sub_agent_reaches_who_watches_its_parent() {
+    let first = Step {
+        times: Some(1),
+        ..child(
+            "",
+            Step::tool("exec", json!({ "command": "touch asked.txt" })),
+        )
+    };
+    let home = Home::new(
+        [
+            first,
+            child("", Step::reply("Asked.")),
+            spawn(json!({ "task": "ask", "label": "curious" })),
+            Step::reply("Started."),
+        ],
+        json!({ "tools": { "exec": { "ask": "always", "security": "allowlist" } } }),
+    );
+    home.say("go");
+    home.settle();
+    let asked = home.watched.asked.lock().expect("a lock");
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    assert!(asked[0].calls[0].why.contains("`curious`"), "{asked:?}");
+}
+
+#[test]
+fn a_sub_agent_of_a_sub_agent_reports_to_it() {
+    let middle = Step {
+        times: Some(1),
+        ..child("middle", spawn(json!({ "task": "low down" })))
+    };
+    let waits = Step {
+        times: Some(1),
+        ..child("middle", Step::reply("Waiting."))
+    };
+    let home = Home::new(
+        [
+            child("low", Step::reply("From below.")),
+            middle,
+            waits,
+            child("middle", Step::reply("All told.")),
+            spawn(json!({ "task": "middle of it" })),
+            Step::reply("Started."),
+        ],
+        subagents(json!({ "maxSpawnDepth": 2 })),
+    );
+    home.say("go");
+    let news = home.news();
+    assert!(news.contains("All told."), "{news}");
+    let heard = home
+        .childrens()
+        .iter()
+        .any(|request| request.to_string().contains("From below."));
+    assert!(heard);
+}
+
+#[test]
+fn sessions_write_to_each_other() {
+    let home = Home::new(
+        [
+            Step::reply("Noted.").when(Rule {
+                contains: Some("Inter-session message".into()),
+                ..Rule::default()
+            }),
+            Step::reply("Hello."),
+            Step::tool(
+                "sessions_send",
+                json!({ "sessionKey": "agent:main:work", "message": "lunch is at one" }),
+            ),
+            Step::tool(
+                "sessions_send",
+                json!({ "sessionKey": "agent:main:main", "message": "me?" }),
+            ),
+            Step::reply("Sent."),
+        ],
+        json!({}),
+    );
+    let other = home
+        .agents
+        .conversation(ConversationAsk {
+            session: Some(SessionKey::parse("agent:main:work").expect("a key")),
+            ..ConversationAsk::default()
+        })
+        .expect("a conversation");
+    home.run(other.say(message("hi"), &Watched::default()))
+        .expect("an outcome");
+    let results = home.say("tell them");
+    assert!(results[0].contains("Noted."), "{results:?}");
+    assert!(results[1].contains("this very session"), "{results:?}");
+    let told = home.requests();
+    let told = told
+        .iter()
+        .find(|request| {
+            request.to_string().contains("lunch is at one\"")
+                || request.to_string().contains("isUser=false")
+        })
+        .expect("a request");
+    assert!(told.to_string().contains("isUser=false"), "{told}");
+}

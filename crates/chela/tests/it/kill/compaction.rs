@@ -1,0 +1,70 @@
+//! Killed while a conversation is made short: it is short or it is whole, and nothing is lost.
+
+use chela_testkit::{Rule, Script, Step};
+use serde_json::json;
+
+use super::{Random, entries, every_call_has_its_result, killed, rounds, time_of};
+use crate::scene::{APIS, Scene};
+
+const GOOD: &str = "## Goals\n- go on\n\n## Decisions\n- none\n\n## Done\n- none\n\n## Open\n- none\n\n## Identifiers\n- none";
+
+#[test]
+fn a_killed_compaction_is_done_or_not_done() {
+    let script = Script {
+        otherwise: Some(Step::reply("word ".repeat(150))),
+        ..Script::steps([Step {
+            piece_ms: 1,
+            ..Step::reply(GOOD)
+        }
+        .when(Rule {
+            contains: Some("Summarise the conversation".into()),
+            ..Rule::default()
+        })])
+    };
+    let scene = Scene::with(
+        APIS[0],
+        script,
+        json!({ "agents": { "defaults": { "compaction": {
+            "keepRecentTokens": 300, "recentTurnsPreserve": 1,
+        } } } }),
+    );
+    let compact = ["sessions", "compact", "agent:main:main"];
+    for turn in 0..3 {
+        scene.chat(&format!("before-{turn}")).ok();
+    }
+    let whole = time_of(|| {
+        scene.home.run(&compact).ok();
+    });
+    let mut random = Random(0xc0de);
+    let mut done = 0;
+    for round in 0..rounds(6) {
+        scene.chat(&format!("round-{round}")).ok();
+        let before = entries(&scene);
+        killed(&scene, &compact, whole.mul_f64(random.next() * 1.1));
+        let after = entries(&scene);
+        assert!(
+            after.starts_with(&before),
+            "round {round}: something is lost"
+        );
+        let new: Vec<&str> = after[before.len()..]
+            .iter()
+            .filter_map(|entry| entry["type"].as_str())
+            .collect();
+        assert!(
+            matches!(new[..], [] | ["compaction"]),
+            "round {round}: half a compaction: {new:?}"
+        );
+        done += new.len();
+    }
+    // Whatever was left, the conversation goes on, and nothing else was touched.
+    let told = scene.chat_json("and on");
+    assert_eq!(told["ended"], "done", "{told}");
+    every_call_has_its_result(&scene.endpoint.calls().pop().unwrap().json());
+    scene.home.run(&["audit", "verify"]).ok();
+    let list = scene
+        .home
+        .run(&["audit", "show", "--kind", "compaction", "--json"])
+        .json();
+    // On record before it is done: there may be one more on record than were done.
+    assert!(list.as_array().unwrap().len() > done);
+}

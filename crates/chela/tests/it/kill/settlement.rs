@@ -1,0 +1,98 @@
+//! Killed while a call is paid for: what was answered is paid once, what was cut off is paid as
+//! far as it is known, and looking again changes nothing.
+
+use chela_core::Host;
+use chela_ledger::{Amount, Ledger, Limit, LimitOf, LimitScope, RecordFilter, ReserveAsk};
+use chela_testkit::{Script, Step, Tokens};
+use serde_json::json;
+
+use super::{Random, killed, rounds, time_of};
+use crate::scene::{APIS, Scene};
+
+const ANSWER: Tokens = Tokens {
+    input: 9_000,
+    output: 100,
+    cached: 0,
+    cache_write: 0,
+    reasoning: 0,
+};
+
+#[test]
+fn a_killed_call_is_paid_once_at_most() {
+    let answer = Step {
+        piece_ms: 2,
+        usage: Some(ANSWER),
+        ..Step::reply("one two three four five six")
+    };
+    let scene = Scene::with(
+        APIS[0],
+        Script::always(answer),
+        json!({ "limits": { "session": { "tokens": 100_000_000 } } }),
+    );
+    let whole = time_of(|| {
+        scene.chat("first").ok();
+    });
+    let mut random = Random(0xca11);
+    let rounds = rounds(8);
+    for round in 0..rounds {
+        let args = ["chat", "-m", &format!("round {round}")];
+        killed(&scene, &args, whole.mul_f64(random.next() * 1.2));
+    }
+    let host = Host::fixed(scene.home.path(""));
+    let path = scene.home.path(".chela/state/ledger.sqlite");
+    let ledger = Ledger::open_file(&host, &path).unwrap();
+    let records = ledger.list(&RecordFilter::default()).unwrap();
+    assert!(
+        records.len() >= scene.endpoint.calls().len(),
+        "something was sent that is not on record"
+    );
+    let answered: u64 = records
+        .iter()
+        .filter_map(|record| record.usage.as_ref())
+        .map(|usage| usage.input + usage.output)
+        .sum();
+    let cut_off = records.iter().filter(|one| one.usage.is_none()).count();
+    let largest = records.iter().map(|one| one.tokens).max().unwrap();
+    let spent = spent(&ledger, &records[0].session);
+    // Every answer on record is paid for; besides those, each killed process has at most one call
+    // nobody knows the end of, at no more than an answer costs.
+    let most_each = (2 * largest).max(ANSWER.input + ANSWER.output);
+    assert!(
+        spent >= answered,
+        "{spent} of {answered}: something is lost"
+    );
+    assert!(
+        spent <= answered + rounds as u64 * most_each,
+        "{spent} for {answered} and {cut_off} cut off: something is paid twice"
+    );
+    assert!(cut_off <= rounds);
+    assert_eq!(self::spent(&ledger, &records[0].session), spent);
+    let again = Ledger::open_file(&host, &path).unwrap();
+    assert_eq!(self::spent(&again, &records[0].session), spent);
+    assert!(again.verify().unwrap().is_sound());
+}
+
+/// Tokens that count against a session.
+fn spent(ledger: &Ledger, session: &str) -> u64 {
+    let limit = Limit {
+        scope: LimitScope::Session,
+        of: LimitOf::Everything,
+        tokens: Some(1),
+        micro_dollars: None,
+        key: String::new(),
+    };
+    let ask = ReserveAsk {
+        agent: "main".into(),
+        session: session.into(),
+        turn: String::new(),
+        job: String::new(),
+        model: String::new(),
+        estimate: Amount::default(),
+        known: Amount::default(),
+        limits: Vec::new(),
+        day: String::new(),
+        month: String::new(),
+        lasts: 0,
+    };
+    ledger.used(&ask, &limit).unwrap().tokens
+}

@@ -1,0 +1,109 @@
+//! Killed while sub-agents are started, work or end: each start is on record, each end is told
+//! once, whether it was one or not.
+
+use std::collections::BTreeMap;
+
+use chela_testkit::{Rule, Script, Step};
+use serde_json::{Value, json};
+
+use super::{Random, entries, killed, rounds, time_of};
+use crate::scene::{Scene, after_tool};
+
+fn script() -> Script {
+    let child = Step {
+        piece_ms: 2,
+        ..Step::reply("The safe is blue, as far as one can see.")
+    }
+    .when(Rule {
+        contains: Some("[Subagent Task]".into()),
+        ..Rule::default()
+    });
+    let spawn = Step::tool("sessions_spawn", json!({ "task": "look into the safe" })).when(Rule {
+        contains: Some("start-one".into()),
+        after_tool: Some(false),
+        ..Rule::default()
+    });
+    Script {
+        otherwise: Some(Step::reply("I see.")),
+        ..Script::steps([child, woken(), spawn, after_tool(Step::reply("Started."))])
+    }
+}
+
+/// The turn about an end: the last message speaks of what ended.
+fn woken() -> Step {
+    Step::reply("It is blue.").when(Rule {
+        contains: Some("in the background has ended".into()),
+        after_tool: Some(false),
+        ..Rule::default()
+    })
+}
+
+#[test]
+fn a_killed_start_leaves_a_run_or_none() {
+    let scene = Scene::new(script());
+    let say = |n: usize| format!("start-one number {n}");
+    let whole = time_of(|| {
+        scene.chat(&say(0)).ok();
+    });
+    let mut random = Random(0x5a4e);
+    let rounds = rounds(8);
+    for round in 1..=rounds {
+        let before = entries(&scene);
+        let args = ["chat", "-m", &say(round)];
+        killed(&scene, &args, whole.mul_f64(random.next() * 1.1));
+        let after = entries(&scene);
+        assert!(
+            after.starts_with(&before),
+            "round {round}: something is lost"
+        );
+    }
+    // Whoever speaks next hears of those that were cut off.
+    scene.chat("what became of them?").ok();
+    let all = entries(&scene);
+    let marks: Vec<&Value> = all
+        .iter()
+        .filter(|entry| entry["customType"] == "subagent-run")
+        .map(|entry| &entry["data"])
+        .collect();
+    let started: Vec<&str> = of_state(&marks, "started");
+    let ended: Vec<&str> = of_state(&marks, "ended");
+    assert!(started.len() > 1, "every start was killed");
+    let mut told: BTreeMap<&str, usize> = BTreeMap::new();
+    for runs in all.iter().filter_map(|entry| runs_told(entry)) {
+        for run in runs {
+            *told.entry(run.as_str().unwrap()).or_default() += 1;
+        }
+    }
+    for run in &started {
+        assert_eq!(told.get(run), Some(&1), "run {run} of {told:?}");
+    }
+    assert_eq!(told.len(), started.len(), "{told:?}");
+    let mut once = ended.clone();
+    once.dedup();
+    assert_eq!(once, ended, "a run ended twice");
+    // No start without its record.
+    let audit = scene
+        .home
+        .run(&["audit", "show", "--kind", "spawn", "--json", "-n", "1000"])
+        .json();
+    let audit = audit.to_string();
+    for run in &started {
+        assert!(audit.contains(run), "run {run} is not on record");
+    }
+    scene.home.run(&["audit", "verify"]).ok();
+}
+
+fn of_state<'m>(marks: &[&'m Value], state: &str) -> Vec<&'m str> {
+    marks
+        .iter()
+        .filter(|mark| mark["state"]["is"] == state)
+        .filter_map(|mark| mark["run"].as_str())
+        .collect()
+}
+
+/// The runs a message told the model of.
+fn runs_told(entry: &Value) -> Option<&Vec<Value>> {
+    ["/meta/details/runs", "/details/runs"]
+        .iter()
+        .find_map(|place| entry.pointer(place)?.as_array())
+}

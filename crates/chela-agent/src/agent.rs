@@ -10,6 +10,7 @@ use chela_core::secret::Redactor;
 use chela_core::{AgentId, Host, SessionKey};
 use chela_ledger::Ledger;
 use chela_model::{Chain, Http, Models, ResolveError, Selection};
+use chela_tools::handles::Handles;
 
 use crate::assemble::{AssembleError, Assembler};
 use crate::conversation::{Conversation, ConversationAsk};
@@ -135,6 +136,11 @@ impl Agents {
         FileTrust {
             journals: agents.iter().map(|agent| self.journal(agent)).collect(),
         }
+    }
+
+    /// The secrets an agent's tools may use by name.
+    pub(crate) fn handles(&self, agent: &AgentId) -> Arc<dyn Handles> {
+        secrets::Vault::open(&self.host, &self.loaded, agent, self.redactor())
     }
 
     /// The record of what happens. `None` when it cannot be opened: then nothing but reading is

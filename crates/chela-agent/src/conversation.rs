@@ -206,7 +206,7 @@ impl Conversation {
             channel: ask.channel.as_deref(),
             skills: &skills,
         };
-        let commands = toolset::commands(&place, spool);
+        let commands = toolset::commands(&place, spool, &agents.handles(&agent));
         // Without them commands and file tools say what is wrong when they are used.
         let _ = commands.sandbox().make_folders();
         let seen = Arc::new(Seen::inheriting(role.seen));

@@ -24,6 +24,7 @@ pub mod sandbox;
 pub mod saved;
 mod secret;
 mod secrets;
+pub mod security;
 pub mod session;
 pub mod skills;
 pub mod slash;
@@ -37,3 +38,4 @@ pub mod withheld;
 
 pub use local::Calendar;
 pub use secrets::known as known_secrets;
+pub use toolset::{ToolEffect, effects};

@@ -13,6 +13,8 @@ use serde::Serialize;
 
 use statement::{Statement, statements};
 
+pub(crate) use secrets::in_words as secret_in_words;
+
 /// One finding, with the place and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {

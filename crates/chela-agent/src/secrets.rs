@@ -1,12 +1,14 @@
 //! The secrets an installation holds, so that no record keeps them and no model reads them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chela_config::model::{Secret as Written, SecretReference};
+use chela_config::model::{NamedSecret, Secret as Written, SecretReference};
 use chela_config::{KeyPath, Loaded, is_secret_key, secrets_in};
-use chela_core::Host;
 use chela_core::secret::{CANARY, Redactor, Secret, is_guessable};
+use chela_core::{AgentId, Host};
 use chela_model::KeySource;
+use chela_tools::handles::{Destination, Fetching, Handles, Kind, unknown};
 use futures_util::FutureExt;
 use serde_json::Value;
 
@@ -91,10 +93,144 @@ fn value_of(host: &Host, loaded: &Loaded, written: &Value) -> Option<String> {
     }
 }
 
+/// The secrets that have a name, for the tools of one agent.
+pub(crate) struct Vault {
+    /// By name: what may be done with it, and where it is.
+    named: BTreeMap<String, (NamedSecret, KeySource)>,
+    /// Learns what is fetched.
+    redactor: Arc<Redactor>,
+}
+
+impl Vault {
+    pub fn open(
+        host: &Host,
+        loaded: &Loaded,
+        agent: &AgentId,
+        redactor: Arc<Redactor>,
+    ) -> Arc<dyn Handles> {
+        let secrets = &loaded.config.secrets;
+        let named = secrets.named.iter().filter_map(|(name, secret)| {
+            let agents = secret.agents.as_deref();
+            let may = agents.is_none_or(|agents| agents.iter().any(|id| id == agent.as_str()));
+            let value = secret.value.as_ref().filter(|_| may)?;
+            let at = format!("secrets.named.{name}.value");
+            let source = KeySource::of(value, secrets, host, loaded.env(), &at);
+            Some((name.clone(), (secret.clone(), source)))
+        });
+        Arc::new(Self {
+            named: named.collect(),
+            redactor,
+        })
+    }
+
+    async fn fetch(&self, name: &str, to: Destination<'_>) -> Result<String, String> {
+        let kind = match to {
+            Destination::Environment => Kind::Commands,
+            Destination::Header { .. } => Kind::Requests,
+        };
+        let allowed = |secret: &NamedSecret| match to {
+            Destination::Environment => secret.exec,
+            Destination::Header { .. } => !secret.hosts.is_empty(),
+        };
+        let Some((secret, source)) = self.named.get(name).filter(|(one, _)| allowed(one)) else {
+            return Err(unknown(name, &self.names(kind)));
+        };
+        if let Destination::Header { host } = to
+            && !secret.hosts.iter().any(|pattern| is_host(pattern, host))
+        {
+            return Err(format!(
+                "the secret `{name}` is not for {host}; it is for {}",
+                secret.hosts.join(", ")
+            ));
+        }
+        match source.fetch().await {
+            Ok(Some(key)) => {
+                let value = key.expose().to_owned();
+                // From here on it may turn up in what the tool brings back.
+                self.redactor.learn(Secret {
+                    name: name.to_owned(),
+                    value: value.clone(),
+                });
+                Ok(value)
+            }
+            Ok(None) => Err(format!("the secret `{name}` has no value")),
+            Err(why) => Err(format!("the secret `{name}` cannot be had: {why}")),
+        }
+    }
+}
+
+impl Handles for Vault {
+    fn names(&self, kind: Kind) -> Vec<(String, Option<String>)> {
+        let fitting = self.named.iter().filter(|(_, (secret, _))| match kind {
+            Kind::Commands => secret.exec,
+            Kind::Requests => !secret.hosts.is_empty(),
+        });
+        fitting
+            .map(|(name, (secret, _))| (name.clone(), secret.description.clone()))
+            .collect()
+    }
+
+    fn value<'a>(&'a self, name: &'a str, to: Destination<'a>) -> Fetching<'a> {
+        Box::pin(self.fetch(name, to))
+    }
+}
+
+/// A host by its name, or every host below `*.name`.
+fn is_host(pattern: &str, host: &str) -> bool {
+    let host = host.to_ascii_lowercase();
+    let pattern = pattern.to_ascii_lowercase();
+    match pattern.strip_prefix("*.") {
+        Some(parent) => host
+            .strip_suffix(parent)
+            .is_some_and(|rest| rest.len() > 1 && rest.ends_with('.')),
+        None => host == pattern,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::known;
-    use chela_core::Host;
+    use super::{Vault, is_host, known};
+    use chela_core::secret::Redactor;
+    use chela_core::{AgentId, Host};
+    use chela_tools::handles::{Destination, Kind};
+    use std::sync::Arc;
+
+    #[tokio::test]
+    async fn a_named_secret_goes_where_it_may_and_nowhere_else() {
+        let home = tempfile::tempdir().unwrap();
+        let host = Host::fixed(home.path());
+        let config = serde_json::json!({ "secrets": { "named": {
+            "forge": { "value": "value-of-forge-1", "exec": true, "hosts": ["api.forge.example", "*.cdn.example"] },
+            "mail": { "value": "value-of-mail-1", "exec": true, "agents": ["post"] },
+        } } });
+        let loaded = chela_config::load_text(&host, &config.to_string());
+        let redactor = Arc::new(Redactor::default());
+        let vault = Vault::open(&host, &loaded, &AgentId::main(), Arc::clone(&redactor));
+        assert_eq!(vault.names(Kind::Commands).len(), 1);
+        assert_eq!(redactor.redact("value-of-forge-1"), "value-of-forge-1");
+        let got = vault.value("forge", Destination::Environment).await;
+        assert_eq!(got.unwrap(), "value-of-forge-1");
+        assert_eq!(redactor.redact("value-of-forge-1"), "[secret:forge]");
+        for host in ["api.forge.example", "a.cdn.example", "API.Forge.Example"] {
+            let got = vault.value("forge", Destination::Header { host }).await;
+            assert!(got.is_ok(), "{host}");
+        }
+        for host in [
+            "evil.example",
+            "cdn.example",
+            "evilcdn.example",
+            "api.forge.example.evil.example",
+        ] {
+            let why = vault.value("forge", Destination::Header { host }).await;
+            assert!(why.unwrap_err().contains("is not for"), "{host}");
+        }
+        let why = vault
+            .value("mail", Destination::Environment)
+            .await
+            .unwrap_err();
+        assert!(why.contains("there is no secret `mail`"), "{why}");
+        assert!(!is_host("*.x", ".x"));
+    }
 
     #[test]
     fn what_the_config_knows_is_known() {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use chela_config::model::WorkspaceAccess;
 use chela_config::{AgentView, Loaded};
+use chela_core::secret::Redactor;
 use chela_core::{Host, SessionKey, Trust};
 use chela_memory::MemorySettings;
 use chela_memory::settings::configured_index_file;
@@ -13,6 +14,7 @@ use chela_model::{Input, ModelInfo, ToolSchema};
 use chela_prompt::Tool as ListedTool;
 use chela_skills::AgentSkills;
 use chela_tools::exec::{Commands, CommandsAsk, CommandsSetup};
+use chela_tools::handles::Handles;
 use chela_tools::place::{Access, Root};
 use chela_tools::sandbox::Standing;
 use chela_tools::web::web_tools;
@@ -24,6 +26,7 @@ use chela_tools::{
 use crate::assemble::Size;
 use crate::file_trust::FileTrust;
 use crate::sandbox;
+use crate::secrets::Vault;
 use crate::vectors::vectors_of;
 
 /// What the tools of one session are made from.
@@ -43,6 +46,10 @@ pub struct ToolsetAsk<'a> {
     /// Keeps what file tools replace. `None` where nothing is run.
     pub journal: Option<Arc<dyn Journal>>,
     pub trust: &'a FileTrust,
+    /// Takes secrets out of what tools say.
+    pub redactor: Arc<Redactor>,
+    /// Secrets tools may use by name.
+    pub handles: Arc<dyn Handles>,
     /// The commands of this session, which outlive a message.
     pub commands: &'a Commands,
     /// Tools of whoever embeds the agent.
@@ -68,11 +75,12 @@ pub fn toolbox(ask: &ToolsetAsk<'_>) -> Toolbox {
         sessions: Arc::clone(&ask.sessions),
         spawner: ask.spawner.clone(),
         memory: memory(ask),
+        redactor: Arc::clone(&ask.redactor),
         others: ask
             .commands
             .tools()
             .into_iter()
-            .chain(web_tools(ask.host, ask.loaded))
+            .chain(web_tools(ask.host, ask.loaded, &ask.handles))
             .chain(ask.own.iter().cloned())
             .collect(),
     })
@@ -156,6 +164,7 @@ pub fn effects(
 }
 
 fn preview_toolbox(ask: &PreviewAsk<'_>) -> Toolbox {
+    let handles = Vault::open(ask.host, ask.loaded, &ask.view.id, Arc::default());
     let session = sandbox::Session {
         host: ask.host,
         loaded: ask.loaded,
@@ -164,8 +173,10 @@ fn preview_toolbox(ask: &PreviewAsk<'_>) -> Toolbox {
         channel: ask.channel,
         skills: ask.skills,
     };
-    let commands = commands(&session, PathBuf::new());
+    let commands = commands(&session, PathBuf::new(), &handles);
     let toolbox = toolbox(&ToolsetAsk {
+        redactor: Arc::default(),
+        handles,
         commands: &commands,
         own: &[],
         host: ask.host,
@@ -185,14 +196,22 @@ fn preview_toolbox(ask: &PreviewAsk<'_>) -> Toolbox {
 }
 
 /// What runs the commands of a session. Nothing starts before it is asked for.
-pub fn commands(session: &sandbox::Session<'_>, spool: PathBuf) -> Commands {
-    Commands::new(CommandsSetup::of(CommandsAsk {
+pub fn commands(
+    session: &sandbox::Session<'_>,
+    spool: PathBuf,
+    handles: &Arc<dyn Handles>,
+) -> Commands {
+    let mut setup = CommandsSetup::of(CommandsAsk {
         host: session.host,
         loaded: session.loaded,
         view: session.view,
         spool,
         sandbox: session.standing(),
-    }))
+    });
+    setup.handles = Arc::clone(handles);
+    let known = crate::secrets::known(session.host, session.loaded);
+    setup.secrets = known.into_iter().map(|secret| secret.value).collect();
+    Commands::new(setup)
 }
 
 /// A tool as the prompt lists it: tools the prompt has words for need no summary.

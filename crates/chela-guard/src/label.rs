@@ -1,5 +1,9 @@
 //! Text with its label.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use chela_core::secret::Redactor;
 use chela_core::{Entropy, Origin, Trust};
 
 use crate::external::{ExternalSource, wrap};
@@ -47,6 +51,15 @@ impl Labelled {
             trust: Trust::External,
             origin,
         }
+    }
+
+    /// Takes the secrets out of the text; says what they were.
+    pub fn hide_secrets(&mut self, redactor: &Redactor) -> Vec<Arc<str>> {
+        let (clean, found) = redactor.redact_noting(&self.text);
+        if let Cow::Owned(clean) = clean {
+            self.text = clean;
+        }
+        found
     }
 
     pub fn text(&self) -> &str {

@@ -6,8 +6,10 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use chela_core::cut::{CutRequest, Limit, cut};
+use chela_core::secret::Redactor;
 use chela_core::{Trust, grouped, tokens};
 use chela_guard::Labelled;
 use serde_json::{Value, json};
@@ -20,6 +22,7 @@ pub struct Bound {
     chars: usize,
     tokens: Option<usize>,
     spool: Option<PathBuf>,
+    redactor: Arc<Redactor>,
 }
 
 /// Text that fits, and what became of the rest.
@@ -53,7 +56,14 @@ impl Bound {
             chars: tokens.map_or(by_window, |tokens| by_window.min(tokens.saturating_mul(4))),
             tokens,
             spool,
+            redactor: Arc::default(),
         }
+    }
+
+    /// Keeps what does not fit without its secrets.
+    #[must_use]
+    pub fn hiding(self, redactor: Arc<Redactor>) -> Self {
+        Self { redactor, ..self }
     }
 
     /// Most characters of a result.
@@ -87,7 +97,7 @@ impl Bound {
         let spooled = self
             .spool
             .as_deref()
-            .and_then(|spool| keep(spool, name, &text, trust));
+            .and_then(|spool| keep(spool, name, &self.redactor.redact(&text), trust));
         let shown = spooled
             .as_ref()
             .map_or_else(|| name.to_owned(), |path| path.display().to_string());

@@ -17,6 +17,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::approvals::{Document, Gate, GateSetup, Harden, Planned, Reviewer};
+use crate::handles::{self, Destination, Handles, NoHandles};
 use crate::process::{
     Job, Launch, Notices, ProcessTool, Processes, ProcessesSetup, Talk, Watch, plain, whole,
 };
@@ -48,6 +49,8 @@ pub struct CommandsSetup {
     pub expires_after: Duration,
     /// Values that no command may see.
     pub secrets: Vec<String>,
+    /// Secrets that commands may have by name.
+    pub handles: Arc<dyn Handles>,
     /// Looks at commands before a person does, in mode `auto`.
     pub reviewer: Option<Arc<dyn Reviewer>>,
     /// Where they run.
@@ -112,6 +115,7 @@ impl CommandsSetup {
             most_shown: 16_000,
             expires_after: expires_after.unwrap_or(Duration::from_secs(600)),
             secrets: secrets(config),
+            handles: Arc::new(NoHandles),
             reviewer: None,
             leaving: match (&sandbox, config.tools.elevated.enabled) {
                 (Standing::Inside(_) | Standing::Refused { .. }, Some(true)) => Leaving::Possible,
@@ -271,7 +275,15 @@ impl ExecTool {
         let planned = cleared
             .and_then(|cleared| cleared.check())
             .map_err(|refusal| failed(&refusal))?;
-        let launch = self.launch(planned, &arguments);
+        let mut launch = self.launch(planned, &arguments);
+        // Only now, so that neither the question nor the record holds the value.
+        for (name, text) in &arguments.env {
+            let value = handles::put_in(text, &*self.setup.handles, Destination::Environment);
+            let value = value
+                .await
+                .map_err(|why| failed(&format!("The command was not run: env.{name}: {why}.")))?;
+            launch.env.insert(name.clone(), value);
+        }
         let launch = self.put(launch, place)?;
         let job = self
             .processes
@@ -283,6 +295,15 @@ impl ExecTool {
     fn plan(&self, arguments: &Arguments, place: Place<'_>) -> Result<Planned, Output> {
         if let Some(why) = arguments.env.keys().find_map(|name| refused(name)) {
             return Err(Output::failed(why));
+        }
+        let argv = arguments.argv.iter().flatten();
+        if argv
+            .chain(&arguments.command)
+            .any(|text| handles::names_one(text))
+        {
+            return Err(Output::failed(
+                "A command line is seen by everybody on the machine: name the secret in env and use the variable.",
+            ));
         }
         let folder = self.folder(arguments.workdir.as_deref(), place)?;
         let surroundings = Surroundings {
@@ -417,6 +438,18 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
+/// Which secrets may be named, if any.
+fn about_secrets(setup: &CommandsSetup) -> String {
+    let names = setup.handles.names(handles::Kind::Commands);
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(
+            " A value of env may be ${{secret:NAME}}: {}.",
+            handles::in_words(&names)
+        ),
+    }
+}
+
 fn spec(setup: &CommandsSetup) -> Spec {
     let mut parameters = Schema::object()
         .optional("command", Kind::text(), "The command line. A plain command runs without a shell; pipes, variables and the like run in sh.")
@@ -444,7 +477,8 @@ fn spec(setup: &CommandsSetup) -> Spec {
         description: format!(
             "Run a command {place}. Output and errors come back together with the exit code; a \
              command that takes longer goes on in the background and process follows it. What it \
-             leaves running is ended when it ends, so start servers with background: true."
+             leaves running is ended when it ends, so start servers with background: true.{}",
+            about_secrets(setup)
         ),
         parameters: parameters.build(),
         effect: Effect::Irreversible,

@@ -8,6 +8,7 @@
 
 mod blocking;
 mod files;
+pub mod handles;
 mod journal;
 mod local_time;
 mod memory;
@@ -48,6 +49,7 @@ pub use subagents::{
     Spawner, Which,
 };
 pub use tool::{Call, Progress, Prospect, Running, Spec, Tool};
+pub use toolbox::SECRETS;
 pub use toolbox::{ModelFacts, Prepared, Toolbox, ToolboxSettings, places};
 
 #[cfg(test)]

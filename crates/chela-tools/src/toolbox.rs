@@ -1,6 +1,9 @@
 //! The tools of one session.
 
 mod run;
+mod secrecy;
+
+pub use secrecy::SECRETS;
 
 pub use run::Prepared;
 
@@ -8,6 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use chela_config::{AgentView, Loaded};
+use chela_core::secret::Redactor;
 use chela_core::{Host, SessionKey, Trust};
 
 use crate::files::{self, Files, ImageInput};
@@ -84,6 +88,8 @@ pub struct ToolboxSettings<'a> {
     pub spawner: Option<Arc<dyn Spawner>>,
     /// `None`: no memory tools.
     pub memory: Option<MemoryAccess>,
+    /// Takes secrets out of what tools say, and knows what calls must not carry.
+    pub redactor: Arc<Redactor>,
     /// Tools made elsewhere: commands, the web. The policy holds for them too.
     pub others: Vec<Arc<dyn Tool>>,
 }
@@ -111,6 +117,7 @@ pub struct Toolbox {
     places: Arc<Places>,
     bound: Arc<Bound>,
     plan: Arc<Plan>,
+    redactor: Arc<Redactor>,
 }
 
 impl std::fmt::Debug for Toolbox {
@@ -135,7 +142,9 @@ impl Toolbox {
             sandboxed: settings.sandboxed,
         });
         let places = Arc::new(places(&settings));
-        let bound = Arc::new(Bound::new(settings.model.window, settings.spool.clone()));
+        let bound = Bound::new(settings.model.window, settings.spool.clone())
+            .hiding(Arc::clone(&settings.redactor));
+        let bound = Arc::new(bound);
         let plan = Arc::new(Plan::default());
         let files = Arc::new(Files {
             places: Arc::clone(&places),
@@ -185,6 +194,7 @@ impl Toolbox {
             places,
             bound,
             plan,
+            redactor: settings.redactor,
         }
     }
 

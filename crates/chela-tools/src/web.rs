@@ -17,6 +17,7 @@ use chela_config::Loaded;
 use chela_core::Host;
 
 use crate::Tool;
+use crate::handles::Handles;
 
 pub use address::{AddressPolicy, Private, is_public};
 pub use fetch::WebFetchTool;
@@ -24,7 +25,7 @@ pub use search::{SearchService, WebSearchTool};
 pub use way::{Lookup, SystemLookup};
 
 /// The web tools that are set up, for the toolbox.
-pub fn web_tools(host: &Host, loaded: &Loaded) -> Vec<Arc<dyn Tool>> {
+pub fn web_tools(host: &Host, loaded: &Loaded, handles: &Arc<dyn Handles>) -> Vec<Arc<dyn Tool>> {
     let web = &loaded.config.tools.web;
     let mut host = host.clone();
     host.env = loaded.env().clone();
@@ -33,7 +34,8 @@ pub fn web_tools(host: &Host, loaded: &Loaded) -> Vec<Arc<dyn Tool>> {
         tools.push(Arc::new(search));
     }
     if web.fetch.enabled != Some(false) {
-        let fetch = WebFetchTool::new(&web.fetch, Arc::clone(&host.entropy));
+        let fetch = WebFetchTool::new(&web.fetch, Arc::clone(&host.entropy))
+            .with_handles(Arc::clone(handles));
         tools.push(Arc::new(fetch));
     }
     tools

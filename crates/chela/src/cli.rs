@@ -5,6 +5,7 @@ pub mod audit;
 pub mod cache;
 pub mod guard;
 pub mod sandbox;
+pub mod security;
 pub mod skills;
 pub mod stop;
 pub mod trust;
@@ -154,6 +155,10 @@ Examples:
     /// Who wrote the files that shape an agent: look, approve, withdraw, put back
     #[command(subcommand)]
     Trust(trust::TrustCommand),
+
+    /// What is risky about this installation
+    #[command(subcommand)]
+    Security(security::SecurityCommand),
 
     /// Which commands agents may run without asking
     #[command(subcommand)]

@@ -22,6 +22,7 @@ mod owner;
 mod prompt;
 mod reference;
 mod sandbox;
+mod security;
 mod sessions;
 mod setup;
 mod skills;
@@ -67,6 +68,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: Option<Command>) -> Outcom
         Some(Command::Skills(command)) => skills::run(host, screen, command),
         Some(Command::Guard(command)) => guard::run(host, screen, command),
         Some(Command::Trust(command)) => trust::run(host, screen, command),
+        Some(Command::Security(command)) => security::run(host, screen, command),
         Some(Command::Approvals(command)) => approvals::run(host, screen, command),
         Some(Command::Stop(args)) => stop::run(host, screen, args),
         Some(Command::Sandbox(command)) => sandbox::run(host, screen, command),

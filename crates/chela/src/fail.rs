@@ -2,6 +2,10 @@
 
 use std::io;
 
+use chela_config::is_secret_key;
+use chela_core::Host;
+use chela_core::secret::{Redactor, Secret, is_guessable};
+
 /// What a command ends with when nothing went wrong on the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -74,6 +78,23 @@ impl Fail {
             code: CONFIG_CODE,
             ..Self::new(message)
         }
+    }
+
+    /// Errors quote what they are about; a secret is not quoted.
+    #[must_use]
+    pub fn without_secrets(mut self, host: &Host) -> Self {
+        let secrets = host
+            .env
+            .iter()
+            .filter(|(name, value)| is_secret_key(name) && !is_guessable(value))
+            .map(|(name, value)| Secret {
+                name: format!("env:{name}"),
+                value: value.clone(),
+            });
+        let redactor = Redactor::new(None, secrets.collect());
+        self.message = redactor.redact(&self.message).into_owned();
+        self.hint = self.hint.map(|hint| redactor.redact(&hint).into_owned());
+        self
     }
 
     #[must_use]

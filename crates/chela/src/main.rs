@@ -8,10 +8,12 @@ mod machine;
 mod picture;
 mod screen;
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
+use chela_core::secret::Redactor;
 use chela_tools::sandbox::{self, HELPER_COMMAND};
 use clap::Parser;
 
@@ -39,7 +41,7 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
-            let _ = error.print();
+            say_usage(&error);
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
@@ -52,8 +54,22 @@ fn main() -> ExitCode {
         Ok(exit) => ExitCode::from(Exit::code(exit)),
         Err(fail) => {
             let _ = screen.flush();
+            let fail = fail.without_secrets(&host);
             complain(&fail, screen.paint);
             ExitCode::from(fail.code)
+        }
+    }
+}
+
+/// What was typed may have been a key, pasted in the wrong place.
+fn say_usage(error: &clap::Error) {
+    let text = error.render().to_string();
+    match Redactor::default().redact(&text) {
+        Cow::Borrowed(_) => {
+            let _ = error.print();
+        }
+        Cow::Owned(clean) => {
+            let _ = std::io::stderr().lock().write_all(clean.as_bytes());
         }
     }
 }

@@ -126,6 +126,8 @@ impl Conversation {
         let agents = &self.agents;
         let skills = agents.assembler.skills(&self.view.id)?;
         let toolbox = toolset::toolbox(&ToolsetAsk {
+            redactor: self.agents.redactor(),
+            handles: self.agents.handles(&self.view.id),
             host: &agents.host,
             loaded: &agents.loaded,
             view: &self.view,

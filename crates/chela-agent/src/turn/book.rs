@@ -332,6 +332,31 @@ impl Turn<'_> {
             body["files"] = files.into();
         }
         let _ = ledger.append(AuditKind::ToolOutcome, &body);
+        self.book_secrets(call, output);
+    }
+
+    /// What was taken out of a result, or refused in a call, is on record and told.
+    fn book_secrets(&self, call: &ToolCall, output: &Output) {
+        let told = &output.details[chela_tools::SECRETS];
+        let (Some(ledger), Some(what)) = (&self.book.ledger, told["what"].as_str()) else {
+            return;
+        };
+        let body = json!({
+            "session": self.session.id.as_str(),
+            "turn": self.book.turn,
+            "call": call.id,
+            "tool": call.name,
+            "what": what,
+            "names": told["names"],
+        });
+        let _ = ledger.append(AuditKind::Secret, &body);
+        if what == "blocked" {
+            let notice = format!(
+                "{} was refused: it would have carried a secret away.",
+                call.name
+            );
+            self.surface.event(TurnEvent::Notice(notice));
+        }
     }
 
     /// Goes on with the cheaper model of the config, where it names one and this is not it.

@@ -2,11 +2,14 @@
 //!
 //! A link preview or a picture is fetched without a click. In a session that has read text from
 //! outside, addresses of hosts the owner did not name stay readable and lead nowhere. There the
-//! text goes out in pieces that hold no half address; in any other session as it comes.
+//! text goes out in pieces that hold no half address; in any other session word by word, so that
+//! no secret goes out in halves.
 
 use std::sync::{Mutex, PoisonError};
 
 use chela_guard::flow::{Defanged, Taint, defang};
+use chela_ledger::AuditKind;
+use serde_json::json;
 
 use super::{Delivery, Reply, Surface, TurnEvent};
 use crate::conversation::Conversation;
@@ -34,14 +37,12 @@ impl<'a> Outlet<'a> {
                 let text = {
                     let mut held = self.held();
                     held.push_str(&text);
-                    match self.talk.taint() {
-                        Taint::Clean => std::mem::take(&mut *held),
-                        Taint::Tainted => {
-                            let whole = whole_until(&held);
-                            let rest = held.split_off(whole);
-                            std::mem::replace(&mut *held, rest)
-                        }
-                    }
+                    let whole = match self.talk.taint() {
+                        Taint::Clean => words_until(&held),
+                        Taint::Tainted => whole_until(&held),
+                    };
+                    let rest = held.split_off(whole);
+                    std::mem::replace(&mut *held, rest)
                 };
                 self.say(&text);
             }
@@ -68,6 +69,7 @@ impl<'a> Outlet<'a> {
         let Reply::Deliver(delivery) = reply else {
             return reply;
         };
+        self.note_secrets(&delivery.text);
         let Defanged { text, addresses } = self.harmless(&delivery.text);
         let (media, left_out): (Vec<String>, Vec<String>) = delivery
             .media
@@ -90,6 +92,26 @@ impl<'a> Outlet<'a> {
         })
     }
 
+    /// A reply that would have carried a secret is on record.
+    fn note_secrets(&self, text: &str) {
+        let hidden = self.talk.agents.redactor().redact_known(text);
+        if hidden == text {
+            return;
+        }
+        let notice = "The reply held a secret of this installation: it was taken out.";
+        self.surface.event(TurnEvent::Notice(notice.to_owned()));
+        if let Some(ledger) = self.talk.agents.ledger() {
+            let names = self.talk.agents.redactor().redact_noting(text).1;
+            let body = json!({
+                "session": self.talk.session().id.as_str(),
+                "tool": "reply",
+                "what": "blocked",
+                "names": names.iter().map(|name| &**name).collect::<Vec<_>>(),
+            });
+            let _ = ledger.append(AuditKind::Secret, &body);
+        }
+    }
+
     fn say(&self, text: &str) {
         if !text.is_empty() {
             let text = self.harmless(text).text;
@@ -99,6 +121,7 @@ impl<'a> Outlet<'a> {
 
     fn harmless(&self, text: &str) -> Defanged {
         let rules = self.talk.guard_rules();
+        let text = &*self.talk.agents.redactor().redact_known(text);
         self.talk
             .seen
             .with(|seen| defang(rules.judge(), seen, text))
@@ -107,6 +130,21 @@ impl<'a> Outlet<'a> {
     fn held(&self) -> std::sync::MutexGuard<'_, String> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// How much of a text can go without half a secret at its end: what stands there may go on.
+fn words_until(text: &str) -> usize {
+    /// No key is longer.
+    const MOST: usize = 512;
+    let is_key =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '/' | '=' | ':');
+    let tail: usize = text
+        .chars()
+        .rev()
+        .take_while(|c| is_key(*c))
+        .map(char::len_utf8)
+        .sum();
+    text.len() - if tail > MOST { 0 } else { tail }
 }
 
 /// How much of a text can go: up to the last blank that no open bracket comes before. A picture
@@ -132,7 +170,16 @@ fn whole_until(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::whole_until;
+    use super::{whole_until, words_until};
+
+    #[test]
+    fn no_half_secret_goes_out() {
+        let goes = |text: &str| text[..words_until(text)].to_owned();
+        assert_eq!(goes("the key is sk-12"), "the key is ");
+        assert_eq!(goes("the key is sk-12. "), "the key is sk-12. ");
+        assert_eq!(goes("我知道密码"), "我知道密码");
+        assert_eq!(goes(&"a".repeat(600)).len(), 600);
+    }
 
     #[test]
     fn no_half_address_goes_out() {

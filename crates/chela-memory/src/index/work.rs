@@ -1,9 +1,11 @@
 //! Which files are read again, and reading them.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use chela_core::ContentHash;
+use chela_core::secret::Redactor;
 
 use super::batch::{self, Prepared};
 use super::{Depth, Progress, SyncOutcome, SyncReport, SyncRequest, merge};
@@ -116,6 +118,7 @@ impl<'a> Work<'a> {
         report: &mut SyncReport,
     ) -> Result<(), StoreError> {
         let now = i64::try_from(request.host.unix_time()).unwrap_or(0);
+        let redactor = Redactor::default();
         let mut state = Progress {
             files_total: self.todo.len(),
             bytes_total: self.todo.iter().map(|file| file.size).sum(),
@@ -159,6 +162,12 @@ impl<'a> Work<'a> {
                 FileSource::Sessions => transcript::cut(&text, file.page.as_ref()),
                 _ => request.settings.cut.markdown(&file.label, &text),
             };
+            for unit in &mut units {
+                // Neither the index nor whoever makes vectors of it needs a key someone noted.
+                if let Cow::Owned(clean) = redactor.redact(&unit.text) {
+                    unit.text = clean;
+                }
+            }
             if !forgotten.is_empty() {
                 units.retain(|unit| !forgotten.contains(&ContentHash::of(&unit.text)));
             }

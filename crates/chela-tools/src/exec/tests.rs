@@ -34,6 +34,7 @@ fn desk(mode: Option<ExecMode>) -> Desk {
         most_shown: 16_000,
         expires_after: Duration::from_secs(60),
         secrets: Vec::new(),
+        handles: std::sync::Arc::new(crate::handles::NoHandles),
         reviewer: None,
         sandbox: Arc::new(Standing::Outside {
             why: "a test".to_owned(),

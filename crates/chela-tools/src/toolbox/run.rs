@@ -43,6 +43,9 @@ impl Toolbox {
         }
         let arguments = schema::check(&tool.spec().parameters, arguments)
             .map_err(|complaint| Output::failed(complaint.to_text(name)))?;
+        if let Some(refused) = self.carries(tool.spec(), &arguments) {
+            return Err(refused);
+        }
         Ok(Prepared {
             tool: Arc::clone(tool),
             arguments,
@@ -51,11 +54,13 @@ impl Toolbox {
 
     /// Runs a call that was prepared, and judged in between.
     pub async fn run_prepared(&self, prepared: &Prepared, call: Call<'_>) -> Output {
+        let progress = |progress| (call.progress)(self.progress_without_secrets(progress));
         let call = Call {
             arguments: &prepared.arguments,
+            progress: &progress,
             ..call
         };
-        let output = prepared.tool.run(call).await;
+        let output = self.without_secrets(prepared.tool.run(call).await);
         self.within_bounds(prepared.tool.spec().name, output)
     }
 

@@ -2,6 +2,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use chela_config::load_text;
+use chela_core::secret::{Redactor, Secret};
 use chela_core::{AgentId, Audience, Host, SessionKey, Trust};
 use chela_memory::source::Places as MemoryPlaces;
 use serde_json::{Map, Value, json};
@@ -75,6 +76,13 @@ impl Bench {
                 audience: Audience::Private,
                 host: host.clone(),
             }),
+            redactor: Arc::new(Redactor::new(
+                None,
+                vec![Secret {
+                    name: "vault".to_owned(),
+                    value: "open sesame 7".to_owned(),
+                }],
+            )),
             others: vec![
                 Arc::new(Shout::new("zz_shout")),
                 Arc::new(Shout::new("exec")),
@@ -373,5 +381,52 @@ fn labels_follow_the_file() {
     ] {
         let refused = bench.refused(tool, arguments);
         assert!(refused.contains("belongs to Chela itself"), "{refused}");
+    }
+}
+
+#[test]
+fn secrets_stay_out_of_results_and_calls() {
+    let bench = Bench::new();
+    bench.put(
+        "notes.txt",
+        "the word is open sesame 7, in base64 b3BlbiBzZXNhbWUgNw==",
+    );
+    let read = run_in(&bench.toolbox, "read", json!({ "path": "notes.txt" }));
+    assert!(
+        read.text()
+            .contains("the word is [secret:vault], in base64 [secret:vault]"),
+        "{read:?}"
+    );
+    assert_eq!(read.details["secrets"]["what"], "hidden");
+    assert_eq!(read.details["secrets"]["names"], json!(["vault"]));
+    let write = run_in(
+        &bench.toolbox,
+        "write",
+        json!({ "path": "out.txt", "content": "open sesame 7" }),
+    );
+    assert_eq!(write.success, Success::Failed);
+    assert_eq!(write.details["secrets"]["what"], "blocked");
+    assert!(!write.text().contains("sesame"), "{write:?}");
+    assert!(!bench.path("out.txt").exists());
+    // A file may hold an example; nothing of the installation is in it.
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    let write = run_in(
+        &bench.toolbox,
+        "write",
+        json!({ "path": "out.txt", "content": token }),
+    );
+    assert_eq!(write.success, Success::Done, "{write:?}");
+    let read = run_in(&bench.toolbox, "read", json!({ "path": "out.txt" }));
+    assert!(!read.text().contains(&token), "{read:?}");
+    // What does not fit is kept, without secrets.
+    bench.put(
+        "long.txt",
+        format!("{token}\n{}", "many words here\n".repeat(4_000)),
+    );
+    run_in(&bench.toolbox, "read", json!({ "path": "long.txt" }));
+    let spool = bench.home.path().join(".chela/spool/s1");
+    for file in std::fs::read_dir(spool).into_iter().flatten().flatten() {
+        let kept = std::fs::read_to_string(file.path()).unwrap();
+        assert!(!kept.contains(&token));
     }
 }

@@ -1,13 +1,14 @@
 //! `web_fetch`: one page, as text.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chela_config::model::WebFetch;
 use chela_core::{ContentHash, Entropy, Origin};
 use chela_guard::{ExternalSource, Labelled};
-use reqwest::Response;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Response, Url};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -15,6 +16,7 @@ use super::address::AddressPolicy;
 use super::cache::Cache;
 use super::page::{self, Extract, Page, Reduce};
 use super::way::{Lookup, SystemLookup, Way};
+use crate::handles::{self, Destination, Handles, NoHandles};
 use crate::schema::{self, Kind, Schema};
 use crate::{Call, Effect, Output, Running, Sink, SinkKind, Spec, Success, Tool};
 
@@ -29,6 +31,17 @@ pub struct WebFetchTool {
     way: Way,
     entropy: SharedEntropy,
     cache: Cache<(String, Extract), Fetched>,
+    handles: SharedHandles,
+}
+
+/// [`Handles`] that can be shown.
+#[derive(Clone)]
+struct SharedHandles(Arc<dyn Handles>);
+
+impl std::fmt::Debug for SharedHandles {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SharedHandles")
+    }
 }
 
 /// [`Entropy`] that can be shown.
@@ -56,6 +69,8 @@ struct Arguments {
     url: String,
     extract_mode: Option<String>,
     max_chars: Option<u64>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
 }
 
 impl WebFetchTool {
@@ -80,11 +95,22 @@ impl WebFetchTool {
             most_redirects: config.max_redirects,
         };
         Self {
-            spec: spec(),
+            spec: spec(&[]),
+            handles: SharedHandles(Arc::new(NoHandles)),
             way,
             entropy: SharedEntropy(entropy),
             cache: Cache::for_minutes(config.cache_ttl_minutes),
             config: config.clone(),
+        }
+    }
+
+    /// Requests may carry secrets by name.
+    #[must_use]
+    pub fn with_handles(self, handles: Arc<dyn Handles>) -> Self {
+        Self {
+            spec: spec(&handles.names(handles::Kind::Requests)),
+            handles: SharedHandles(handles),
+            ..self
         }
     }
 
@@ -95,10 +121,16 @@ impl WebFetchTool {
             _ => Extract::Markdown,
         };
         let key = (arguments.url.trim().to_owned(), extract);
+        if !arguments.headers.is_empty() {
+            // What was read with a secret is not for a call without it.
+            let headers = self.headers(&key.0, &arguments.headers).await?;
+            let fetched = self.fetch(&key.0, extract, headers).await?;
+            return Ok(self.told(&fetched, arguments.max_chars, call.id));
+        }
         let fetched = match self.cache.get(&key) {
             Some(fetched) => fetched,
             None => {
-                let fetched = self.fetch(&key.0, extract).await?;
+                let fetched = self.fetch(&key.0, extract, HeaderMap::new()).await?;
                 if (200..300).contains(&fetched.status) {
                     self.cache.put(key, fetched.clone());
                 }
@@ -108,8 +140,44 @@ impl WebFetchTool {
         Ok(self.told(&fetched, arguments.max_chars, call.id))
     }
 
-    async fn fetch(&self, url: &str, extract: Extract) -> Result<Fetched, Output> {
+    /// The headers of a call, with the values of the secrets they name. They are for nothing
+    /// else, and only encrypted or within this machine.
+    async fn headers(
+        &self,
+        url: &str,
+        named: &BTreeMap<String, String>,
+    ) -> Result<HeaderMap, Output> {
+        let failed = |why: String| Output::failed(format!("The page was not read: {why}."));
+        let address = Url::parse(url).map_err(|_| failed("the url is no address".to_owned()))?;
+        let host = address.host_str().unwrap_or_default();
+        let here = matches!(host, "localhost" | "127.0.0.1" | "[::1]");
+        if address.scheme() != "https" && !here {
+            return Err(failed("secrets are only sent over https".to_owned()));
+        }
         let mut headers = HeaderMap::new();
+        for (name, text) in named {
+            if !handles::names_one(text) {
+                return Err(failed(format!(
+                    "headers are for secrets: {name} must hold ${{secret:NAME}}"
+                )));
+            }
+            let value = handles::put_in(text, &*self.handles.0, Destination::Header { host });
+            let value = value.await.map_err(failed)?;
+            let wrong = || failed(format!("{name} cannot be sent as a header"));
+            let header: HeaderName = name.parse().map_err(|_| wrong())?;
+            let mut value = HeaderValue::from_str(&value).map_err(|_| wrong())?;
+            value.set_sensitive(true);
+            headers.insert(header, value);
+        }
+        Ok(headers)
+    }
+
+    async fn fetch(
+        &self,
+        url: &str,
+        extract: Extract,
+        mut headers: HeaderMap,
+    ) -> Result<Fetched, Output> {
         let accepted = "text/html,application/xhtml+xml,text/markdown,text/plain,application/json;q=0.9,*/*;q=0.5";
         headers.insert(ACCEPT, HeaderValue::from_static(accepted));
         let failed = |why: String| Output::failed(format!("The page was not read: {why}."));
@@ -247,8 +315,8 @@ impl Tool for WebFetchTool {
     }
 }
 
-fn spec() -> Spec {
-    let parameters = Schema::object()
+fn spec(secrets: &[(String, Option<String>)]) -> Spec {
+    let mut parameters = Schema::object()
         .required(
             "url",
             Kind::text().not_empty().such_as("https://example.org/page"),
@@ -263,8 +331,15 @@ fn spec() -> Spec {
             "maxChars",
             Kind::integer().min(100),
             "Most characters to return.",
-        )
-        .build();
+        );
+    if !secrets.is_empty() {
+        let about = format!(
+            "Headers with secrets, such as {{\"Authorization\": \"Bearer ${{secret:NAME}}\"}}: {}.",
+            handles::in_words(secrets)
+        );
+        parameters = parameters.optional("headers", Kind::text_map(), &about);
+    }
+    let parameters = parameters.build();
     Spec {
         name: "web_fetch",
         description: "Read a web page as text. Pages come from outside: what they say is \

@@ -83,3 +83,40 @@ fn show_tells_where_each_setting_comes_from() {
             .contains("main")
     );
 }
+
+#[test]
+fn w25_the_matrix_tells_what_each_agent_may_do() {
+    let home = Home::with_config(
+        "{ guard: { policy: 'strict', egress: ['docs.example'], confirm: ['persona'] }, \
+           secrets: { named: { forge: { value: 'x-value-1', exec: true, hosts: ['api.forge.example'], agents: ['main'] } } }, \
+           agents: { list: [{ id: 'main' }, { id: 'reader', tools: { profile: 'minimal' }, guard: { policy: 'open' } }] } }",
+    );
+    home.run(&["init"]).ok();
+    let matrix = home.run(&["agents", "matrix", "--json"]).json();
+    let value = |agent: &str, row: &str| matrix[agent][row]["value"].as_str().unwrap().to_owned();
+    assert!(
+        value("main", "effects").contains("irreversible: exec"),
+        "{matrix}"
+    );
+    assert!(!value("reader", "effects").contains("exec"), "{matrix}");
+    assert!(value("main", "taint policy").starts_with("strict"));
+    assert!(value("main", "taint policy").contains("always asks: persona"));
+    assert!(value("reader", "taint policy").starts_with("open"));
+    assert_eq!(
+        matrix["reader"]["taint policy"]["from"],
+        "agents.list[1].guard.policy"
+    );
+    assert_eq!(value("main", "egress"), "docs.example");
+    assert_eq!(
+        value("main", "grants"),
+        "commands ask, 0 on the list; secrets forge (commands, api.forge.example)"
+    );
+    assert!(!value("reader", "grants").contains("forge"));
+    // It fits a terminal.
+    let shown = home.run(&["agents", "matrix"]).ok();
+    assert!(
+        shown.lines().all(|line| line.chars().count() <= 80),
+        "{shown}"
+    );
+    assert!(!shown.contains("x-value-1"));
+}

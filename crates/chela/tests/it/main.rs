@@ -2,6 +2,8 @@
 
 mod home;
 mod scene;
+mod secrets;
+mod security;
 
 mod agents;
 mod approvals;

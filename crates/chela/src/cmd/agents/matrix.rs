@@ -1,9 +1,11 @@
 //! `chela agents matrix`: what every agent is and may do, side by side, with the key behind it.
 
 use chela_agent::assemble::{Ask, assemble};
-use chela_config::model::Tools;
+use chela_config::model::{GuardPolicy, SandboxMode, Tools};
 use chela_config::{AgentView, Provenance, Resolved};
 use chela_core::AgentId;
+use chela_tools::Effect;
+use chela_tools::approvals::Document;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -139,7 +141,10 @@ fn settings(setup: &Setup, id: &AgentId) -> Vec<(&'static str, Cell)> {
                 format!("{}, shown {}", owners.len(), view.owner_display.value)
             }),
         ),
-        ("guard", cell(&view.guard_policy, ToString::to_string)),
+        ("effects", effects(setup, &view)),
+        ("taint policy", taint(&view)),
+        ("egress", egress(&view)),
+        ("grants", grants(setup, &view)),
         (
             "timeout",
             cell(&view.timeout_seconds, |seconds| {
@@ -256,6 +261,128 @@ fn tools(all: &Tools, view: &AgentView) -> Cell {
             deny.unwrap_or_default()
         ),
         from: key(from),
+    }
+}
+
+const GRAVEST_FIRST: [Effect; 8] = [
+    Effect::Config,
+    Effect::Persona,
+    Effect::Irreversible,
+    Effect::WriteOutward,
+    Effect::Egress,
+    Effect::WriteReversible,
+    Effect::ReadUntrusted,
+    Effect::Read,
+];
+
+/// What its tools can do to the world, the gravest first.
+fn effects(setup: &Setup, view: &AgentView) -> Cell {
+    let skills = chela_agent::skills::skills_of(&setup.host, &setup.loaded, view);
+    let tools = chela_agent::effects(&setup.host, &setup.loaded, &view.id, &skills);
+    let value: Vec<String> = GRAVEST_FIRST
+        .iter()
+        .filter_map(|effect| {
+            let fitting = tools.iter().filter(|tool| tool.effect == *effect);
+            let names: Vec<&str> = fitting.map(|tool| tool.tool).collect();
+            match (effect, names.as_slice()) {
+                (_, []) => None,
+                (Effect::Read, names) => Some(format!("read: {} tools", names.len())),
+                (effect, names) => Some(format!("{}: {}", effect.as_str(), names.join(" "))),
+            }
+        })
+        .collect();
+    Cell {
+        value: match value.is_empty() {
+            true => "none: no tools".to_owned(),
+            false => value.join("; "),
+        },
+        from: "the tools of the main session".to_owned(),
+    }
+}
+
+/// What happens once text from outside was read.
+fn taint(view: &AgentView) -> Cell {
+    let policy = &view.guard_policy;
+    let words = match policy.value {
+        GuardPolicy::Open => "open: nothing changes after text from outside",
+        GuardPolicy::Standard => {
+            "standard: after text from outside its words steer no effect unasked"
+        }
+        GuardPolicy::Strict => "strict: after text from outside every effect is asked about",
+    };
+    let confirm: Vec<String> = view
+        .guard_confirm
+        .value
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let always = match confirm.is_empty() {
+        true => String::new(),
+        false => format!("; always asks: {}", confirm.join(" ")),
+    };
+    cell(policy, |_| format!("{words}{always}"))
+}
+
+/// Which hosts may be reached without asking.
+fn egress(view: &AgentView) -> Cell {
+    let sandbox = &view.sandbox.value;
+    let boxed = match (sandbox.mode, sandbox.egress.is_empty()) {
+        (SandboxMode::Off, _) => String::new(),
+        (_, true) => "; sandbox: none".to_owned(),
+        (_, false) => format!("; sandbox: {}", sandbox.egress.join(" ")),
+    };
+    cell(&view.guard_egress, |hosts| match hosts.is_empty() {
+        true => format!("no host unasked{boxed}"),
+        false => format!("{}{boxed}", hosts.join(" ")),
+    })
+}
+
+/// What was granted ahead: commands, calls, secrets.
+fn grants(setup: &Setup, view: &AgentView) -> Cell {
+    let config = &setup.loaded.config;
+    let own = view.tools.value.exec.as_ref();
+    let exec = own.unwrap_or(&config.tools.exec);
+    let mode = match (exec.mode, exec.security) {
+        (Some(mode), _) => mode.to_string(),
+        (None, Some(security)) => security.to_string(),
+        (None, None) => "ask".to_owned(),
+    };
+    let document = Document::load(&Document::path(&setup.host)).unwrap_or_default();
+    let listed = document.allowlist(&view.id).count();
+    let mut parts = vec![format!("commands {mode}, {listed} on the list")];
+    let id = view.id.as_str();
+    let secrets: Vec<String> = config
+        .secrets
+        .named
+        .iter()
+        .filter(|(_, secret)| {
+            secret
+                .agents
+                .as_ref()
+                .is_none_or(|ids| ids.iter().any(|one| one == id))
+        })
+        .map(
+            |(name, secret)| match (secret.exec, secret.hosts.is_empty()) {
+                (true, true) => format!("{name} (commands)"),
+                (true, false) => format!("{name} (commands, {})", secret.hosts.join(" ")),
+                (false, false) => format!("{name} ({})", secret.hosts.join(" ")),
+                (false, true) => format!("{name} (nowhere)"),
+            },
+        )
+        .collect();
+    if !secrets.is_empty() {
+        parts.push(format!("secrets {}", secrets.join(", ")));
+    }
+    Cell {
+        value: parts.join("; "),
+        from: match (
+            own.is_some(),
+            exec.mode.is_some() || exec.security.is_some(),
+        ) {
+            (true, _) => key(&view.tools.from),
+            (false, true) => "tools.exec".to_owned(),
+            (false, false) => "default".to_owned(),
+        },
     }
 }
 

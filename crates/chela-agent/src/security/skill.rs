@@ -1,0 +1,56 @@
+//! Skills: what the scanner says of them, and whether they are what was trusted.
+
+use chela_skills::{FirstLook, ScanVerdict, SkillContents, SkillScanner, Source, TrustState};
+
+use super::{Finding, Ground, Severity};
+
+pub(super) fn skills(ground: &Ground<'_>) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = Vec::new();
+    for agent in &ground.agents {
+        let Some(view) = ground.loaded.agent(agent) else {
+            continue;
+        };
+        let skills = crate::skills::skills_of(ground.host, ground.loaded, &view);
+        for one in skills.skills() {
+            let skill = one.skill();
+            // Ours are checked when they are built in.
+            if skill.source == Source::Bundled {
+                continue;
+            }
+            let name = &skill.name;
+            if one.entry.trust.state == TrustState::Changed {
+                let message = format!("skill `{name}` is not what was trusted: its files changed");
+                findings.push(
+                    Finding::new("skill.changed", Severity::Warning, message)
+                        .in_file(&skill.file, None)
+                        .fix(format!(
+                            "chela skills diff {name}, then chela skills trust {name}"
+                        )),
+                );
+            }
+            let report = FirstLook.scan(&SkillContents::of(skill));
+            for found in &report.findings {
+                if found.severity == chela_core::Severity::Note {
+                    continue;
+                }
+                let (id, severity) = match report.verdict {
+                    ScanVerdict::Dangerous => ("skill.dangerous", Severity::Critical),
+                    ScanVerdict::Suspicious | ScanVerdict::Clean => {
+                        ("skill.suspicious", Severity::Warning)
+                    }
+                };
+                let file = skill.folder.join(&found.file);
+                findings.push(
+                    Finding::new(
+                        id,
+                        severity,
+                        format!("skill `{name}` {} ({})", found.message, found.code),
+                    )
+                    .in_file(&file, found.line)
+                    .fix(format!("read it; chela skills remove {name}")),
+                );
+            }
+        }
+    }
+    findings
+}

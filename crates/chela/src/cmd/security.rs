@@ -1,0 +1,170 @@
+//! `chela security audit`: what is risky, where, and what to do about it.
+
+use std::os::unix::fs::PermissionsExt;
+
+use chela_agent::security::{Finding, Remedy, Severity, audit};
+use chela_config::text::edit;
+use chela_core::Host;
+use chela_ledger::AuditKind;
+use chela_tools::approvals::shown;
+use serde_json::{Value, json};
+
+use super::{Outcome, Setup, config, noted};
+use crate::cli::security::{AuditArgs, SecurityCommand};
+use crate::fail::{Exit, Fail};
+use crate::screen::{Screen, counted, wrap};
+
+pub fn run(host: &Host, screen: &mut Screen, command: SecurityCommand) -> Outcome {
+    match command {
+        SecurityCommand::Audit(args) => look(host, screen, &args),
+    }
+}
+
+fn look(host: &Host, screen: &mut Screen, args: &AuditArgs) -> Outcome {
+    let least = Severity::from(args.min);
+    let found = |host: &Host| {
+        let mut findings = audit(host, &Setup::look(host).loaded);
+        findings.retain(|finding| finding.severity >= least);
+        findings
+    };
+    let mut findings = found(host);
+    let mut done = Vec::new();
+    if args.fix {
+        for finding in &findings {
+            if let Some(remedy) = &finding.remedy {
+                done.push((finding.id, mend(host, remedy)));
+            }
+        }
+        // What is left is what a second look finds.
+        findings = found(host);
+    }
+    let exit = match findings.is_empty() {
+        true => Exit::Fine,
+        false => Exit::Findings,
+    };
+    if args.json {
+        let done: Vec<Value> = done
+            .iter()
+            .map(|(id, outcome)| match outcome {
+                Ok(words) => json!({ "id": id, "done": words }),
+                Err(fail) => json!({ "id": id, "failed": fail.message }),
+            })
+            .collect();
+        screen.json(&json!({
+            "findings": findings.iter().map(as_json).collect::<Vec<_>>(),
+            "fixed": done,
+        }))?;
+        return Ok(exit);
+    }
+    let paint = screen.paint;
+    for (id, outcome) in &done {
+        match outcome {
+            Ok(words) => screen.line(format!("{} {id}: {words}", paint.good("fixed   ")))?,
+            Err(fail) => {
+                screen.line(format!("{} {id}: {}", paint.bad("not done"), fail.message))?
+            }
+        }
+    }
+    if !done.is_empty() {
+        screen.blank()?;
+    }
+    print(host, screen, &findings, args)?;
+    Ok(exit)
+}
+
+fn as_json(finding: &Finding) -> Value {
+    let mut value = json!(finding);
+    value["fixable"] = Value::Bool(finding.remedy.is_some());
+    value
+}
+
+fn print(
+    host: &Host,
+    screen: &mut Screen,
+    findings: &[Finding],
+    args: &AuditArgs,
+) -> Result<(), Fail> {
+    let paint = screen.paint;
+    for finding in findings {
+        let mark = match finding.severity {
+            Severity::Critical => paint.bad("critical"),
+            Severity::Warning => paint.warn("warning "),
+            Severity::Note => paint.dim("note    "),
+        };
+        let room = screen.width.saturating_sub(9);
+        let text = format!("{}: {}", finding.id, shown(&finding.message));
+        for (at, line) in wrap(&text, room).iter().enumerate() {
+            match at {
+                0 => screen.line(format!("{mark} {line}"))?,
+                _ => screen.line(format!("         {line}"))?,
+            }
+        }
+        if let Some(evidence) = &finding.evidence {
+            let line = evidence
+                .line
+                .map(|line| format!(":{line}"))
+                .unwrap_or_default();
+            let key = evidence
+                .key
+                .as_ref()
+                .map(|key| format!("  {key}"))
+                .unwrap_or_default();
+            let place = format!("{}{line}{key}", host.compact(&evidence.file));
+            screen.line(paint.dim(format!("         {}", shown(&place))))?;
+        }
+        screen.paragraph("         ", &format!("→ {}", finding.fix))?;
+    }
+    if findings.is_empty() {
+        screen.line(paint.good("Nothing risky was found."))?;
+        return Ok(());
+    }
+    screen.blank()?;
+    let count = |severity| {
+        findings
+            .iter()
+            .filter(|one| one.severity == severity)
+            .count()
+    };
+    let mendable = findings.iter().filter(|one| one.remedy.is_some()).count();
+    let more = match (mendable, args.fix) {
+        (0, _) | (_, true) => String::new(),
+        (many, false) => format!("; `chela security audit --fix` mends {many} of them"),
+    };
+    screen.line(format!(
+        "{}: {} critical, {}, {}{more}",
+        counted(findings.len(), "finding"),
+        count(Severity::Critical),
+        counted(count(Severity::Warning), "warning"),
+        counted(count(Severity::Note), "note"),
+    ))?;
+    Ok(())
+}
+
+/// Does what can be done without a person; says what.
+fn mend(host: &Host, remedy: &Remedy) -> Result<String, Fail> {
+    let done = match remedy {
+        Remedy::Chmod { path, mode } => {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(*mode)).map_err(
+                |error| {
+                    Fail::new(format!(
+                        "cannot change the permissions of {}: {error}",
+                        path.display()
+                    ))
+                },
+            )?;
+            format!("chmod {mode:o} {}", host.compact(path))
+        }
+        Remedy::Unset(key) => {
+            config::change(host, |source| {
+                edit::unset(source, key).map(|(text, _)| text)
+            })?;
+            format!("took {key} out of the config")
+        }
+    };
+    noted::change(
+        host,
+        AuditKind::ConfigChange,
+        &json!({ "by": "security audit --fix", "done": done }),
+    );
+    Ok(done)
+}

@@ -6,7 +6,7 @@ use chela_core::{ContentHash, Zone};
 use chela_ledger::{SectionMark, ToolMark};
 use chela_model::{Chain, PromptProfile, SystemText, ToolSchema};
 use chela_prompt::{PartKind, Prompt};
-use chela_tools::Toolbox;
+use chela_tools::{Sandboxed, Toolbox};
 
 use super::{Conversation, ToolUse};
 use crate::agent::OpenError;
@@ -70,8 +70,14 @@ impl Conversation {
             _ => Size::Full,
         };
         let session = self.session();
+        // Whoever was told of a sandbox that is gone, or of none where there is one now, is told
+        // anew.
+        let sandboxed = self.commands.sandbox().sandboxed() == Sandboxed::Yes;
         let is_current = |frozen: &Frozen| {
-            Some(&frozen.model) == model.as_ref() && frozen.compaction == compaction
+            let told = frozen.sections.iter().any(|mark| mark.id == "sandbox");
+            Some(&frozen.model) == model.as_ref()
+                && frozen.compaction == compaction
+                && told == sandboxed
         };
         let frozen = self.sessions.frozen(&session)?.filter(is_current);
         if frozen.is_none() {

@@ -52,6 +52,22 @@ fn other_processes_are_out_of_reach() {
 }
 
 #[test]
+fn the_first_process_inside_is_no_way_around_the_filter() {
+    everywhere(&json!({}), |cell| {
+        // Whoever could write its memory would run what the filter refuses.
+        let run = cell.sh(
+            "(exec 3<>/proc/1/mem) && echo WRITABLE; (exec 3>/proc/$PPID/mem) && echo WRITABLE; \
+             ls /proc/1/root/ /proc/1/cwd/ /proc/1/fd && echo SEEN; cat /proc/1/environ && echo READ; \
+             echo tried",
+        );
+        assert!(run.out.contains("tried"), "{}: {run:?}", cell.backend);
+        for way in ["WRITABLE", "SEEN", "READ"] {
+            assert!(!run.out.contains(way), "{} {way}: {run:?}", cell.backend);
+        }
+    });
+}
+
+#[test]
 fn command_lines_of_others_are_not_shown() {
     everywhere(&json!({}), |cell| {
         let mut bystander = Bystander(

@@ -120,6 +120,23 @@ fn file_tools_follow_workspace_access() {
 }
 
 #[test]
+fn a_sandboxed_session_starts_nobody_outside() {
+    for backend in backends().take(1) {
+        let settings = json!({ "mode": "all", "backend": backend });
+        let more = json!({ "agents": {
+            "defaults": { "subagents": { "allowAgents": ["*"] } },
+            "list": [{ "id": "main" }, { "id": "free", "sandbox": { "mode": "off" } }],
+        } });
+        let spawn = json!({ "task": "look around", "agentId": "free" });
+        let reply = told(&settings, &more, "sessions_spawn", spawn);
+        assert!(
+            reply.contains("is not sandboxed and this session is"),
+            "{reply}"
+        );
+    }
+}
+
+#[test]
 fn without_a_backend_exec_is_refused() {
     for (backend, why) in [
         (

@@ -1,12 +1,17 @@
 //! The files that shape an agent, watched with the guard's detector.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use chela_config::model::{GuardDetection, OnChange};
 use chela_config::{AgentView, Loaded};
-use chela_core::Host;
+use chela_core::{Host, Trust};
 use chela_guard::detect::{Severity, detect};
-use chela_workspace::trust::{self, Custody, CustodySettings, Found, Policies, Scanner, Suspicion};
+use chela_guard::flow::Taint;
+use chela_workspace::trust::{
+    self, Custody, CustodySettings, Found, Judged, Policies, Scanner, State, Suspicion, TrustError,
+    Writer, Wrote,
+};
 
 /// The files of an agent's workspace, under the rules of the config.
 pub fn custody_of(host: &Host, loaded: &Loaded, view: &AgentView) -> Custody {
@@ -22,6 +27,78 @@ pub fn custody_of(host: &Host, loaded: &Loaded, view: &AgentView) -> Custody {
             settings: guard.detection.clone(),
         }),
     })
+}
+
+/// A change the agent made to a file, as the turn knows it.
+#[derive(Debug, Clone, Copy)]
+pub struct AgentWrite<'a> {
+    pub path: &'a Path,
+    pub tool: &'a str,
+    pub turn: &'a str,
+    /// Whether the turn had read foreign text.
+    pub taint: Taint,
+    /// The call to which the owner said yes, where they were asked.
+    pub allowed: Option<&'a str>,
+    /// Where the file stood before.
+    pub before: Option<&'a Judged>,
+    pub extent: Extent,
+}
+
+/// How much of a file a tool writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it: nothing of what was there is left.
+    Whole,
+    Part,
+    /// Nobody knows: a command ran.
+    Unseen,
+}
+
+/// Puts a change of the agent's on record: with its turn when that had read nothing foreign,
+/// waiting for the owner when it had and nobody was asked.
+pub fn note_agent_write(custody: &Custody, write: &AgentWrite<'_>) -> Result<(), TrustError> {
+    let tainted = write.taint == Taint::Tainted;
+    if custody.kind(write.path).is_none() {
+        return match (tainted, write.extent) {
+            (true, Extent::Whole | Extent::Part) => custody.stain(write.path, write.turn),
+            (false, Extent::Whole) => custody.cleanse(write.path),
+            _ => Ok(()),
+        };
+    }
+    let before = write.before.map(|judged| judged.judgement);
+    let waited = before.is_some_and(|before| before.waits());
+    let was_held = before.is_some_and(|before| before.state == State::Held);
+    match (tainted, write.extent) {
+        (true, Extent::Unseen) => return custody.hold(write.path, write.turn),
+        // Who ran the command may have been anybody: it is somebody else's change.
+        (false, Extent::Unseen) => return Ok(()),
+        (true, _) if write.allowed.is_none() => return custody.hold(write.path, write.turn),
+        // One edit does not vouch for what somebody else wrote around it.
+        (_, Extent::Part) if was_held => return custody.hold(write.path, write.turn),
+        (_, Extent::Part) if waited => return Ok(()),
+        _ => {}
+    }
+    let around = match (write.extent, before) {
+        (Extent::Part, Some(before)) => before.trust,
+        _ => Trust::Agent,
+    };
+    let trust = match tainted {
+        true => Trust::External,
+        false => Trust::Agent.min(around),
+    };
+    let Some((_, bytes)) = custody.look(write.path) else {
+        return Ok(());
+    };
+    custody.record(&[Wrote {
+        path: &custody.resolved(write.path),
+        bytes: &bytes,
+        writer: &Writer::Agent {
+            turn: write.turn.to_owned(),
+            question: write.allowed.map(str::to_owned),
+        },
+        how: write.tool,
+        trust,
+    }])
 }
 
 fn on_change(policy: OnChange) -> trust::OnChange {

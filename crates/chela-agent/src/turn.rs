@@ -23,6 +23,8 @@ mod rewritten;
 mod room;
 mod screening;
 mod tail;
+mod told;
+mod wrote;
 
 use std::pin::Pin;
 use std::sync::atomic::AtomicBool;

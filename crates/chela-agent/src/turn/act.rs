@@ -13,6 +13,7 @@ use tokio::time::sleep;
 use super::approving::Recorded;
 use super::guard::{Answered, Case, Leave, Permit};
 use super::limits::Repetition;
+use super::wrote::Word;
 use super::{Ended, Step, Turn, TurnError, TurnEvent};
 use crate::session::{Body, CustomMessage, Label, Meta, SessionError};
 
@@ -107,12 +108,18 @@ impl Turn<'_> {
                     decision,
                     yes,
                 } => {
+                    let word = Word::of(&decision, yes);
                     let decision = self.decision_on_record(&decision, yes);
                     if let Err(why) = self.book_call(call, case.prospect.effect, &decision) {
                         return self.refused(call, &why);
                     }
                     self.talk.sessions.begin_call(&self.session, &call.id)?;
-                    self.make(call, toolbox, &case, yes).await
+                    let watch = self.watch(call, case.prospect.effect);
+                    let output = self.make(call, toolbox, &case, yes).await;
+                    if let Some(watch) = watch {
+                        self.note_writes(watch, call, word);
+                    }
+                    output
                 }
             },
         };

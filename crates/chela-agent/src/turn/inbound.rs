@@ -4,10 +4,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use chela_config::model::Placement;
-use chela_core::{Audience, ContentHash, Origin, Trust};
+use chela_core::{Audience, ContentHash, Origin, Trust, Zone};
 use chela_memory::MemorySettings;
 use chela_memory::prelude::{daily_notes, triggered};
 use chela_model::{Message, Part, Usage};
+use chela_prompt::{PartKind, Prompt};
 use serde_json::json;
 
 use super::book::Book;
@@ -33,9 +34,9 @@ impl<'a> Turn<'a> {
         let chain = talk.chain().map_err(crate::agent::OpenError::from)?;
         let prefix = talk.prefix_for(Some(&chain))?;
         let model = chain.primary().reference();
-        let now = talk
-            .assemble(&prefix.tools, prefix.size, Some(model))?
-            .prompt;
+        let assembled = talk.assemble(&prefix.tools, prefix.size, Some(model))?;
+        talk.tell_of_trust(&assembled.files, surface);
+        let now = assembled.prompt;
         let volatile = now.volatile().trim().to_owned();
         let placement = talk.view.context_placement.value;
         let mut blocks = Vec::new();
@@ -44,7 +45,7 @@ impl<'a> Turn<'a> {
                 kind: BlockKind::Facts,
                 text: volatile.clone(),
                 origin: Origin::Runtime,
-                trust: Trust::Operator,
+                trust: trust_of_facts(&now),
             });
         }
         blocks.extend(changes(&prefix.sections, &now));
@@ -242,6 +243,21 @@ impl Conversation {
             channel: self.ask.channel.clone(),
             message_id: None,
         })
+    }
+}
+
+/// Facts are the runtime's, but HEARTBEAT.md stands among them: what it may not be believed, they
+/// may not.
+fn trust_of_facts(prompt: &Prompt) -> Trust {
+    let volatile = prompt.parts.iter().filter(|part| {
+        let section = prompt.section(part.section);
+        section.is_some_and(|section| section.zone == Zone::Volatile)
+    });
+    let files = volatile.filter(|part| matches!(part.kind, PartKind::File { .. }));
+    let lowest = files.map(|part| part.trust).min();
+    match lowest {
+        Some(trust) if trust < Trust::Agent => trust,
+        _ => Trust::Operator,
     }
 }
 

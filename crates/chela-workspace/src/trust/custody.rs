@@ -162,12 +162,15 @@ impl Custody {
     /// when it lies in the agent's own folder.
     pub fn trust_of(&self, path: &Path) -> Trust {
         let book = self.book();
-        let ground = self.ground_of(&book, path);
+        if book.stain(path).is_some() {
+            return Trust::External;
+        }
         let shapes_the_agent = CoreFile::of(&file_name(path)).is_some();
         if book.entry(path).is_none() && !shapes_the_agent {
-            return match ground {
-                Ground::Own => Trust::Agent,
-                Ground::Foreign => Trust::External,
+            let is_own = self.ground == Ground::Own || book.root(&self.root).is_some();
+            return match is_own {
+                true => Trust::Agent,
+                false => Trust::External,
             };
         }
         let Some((judged, _)) = self.look(path) else {

@@ -1,0 +1,35 @@
+//! Telling the owner, once per change, who else wrote what the agent reads.
+
+use chela_workspace::{FileReport, FileStatus, NoticeStore, Remark, owner_notices};
+
+use super::{Surface, TurnEvent};
+use crate::conversation::Conversation;
+use crate::session::Source;
+
+impl Conversation {
+    /// Says what is new about the trust in the files of this session. Where no person listens,
+    /// nothing is said, so that nothing counts as heard.
+    pub(super) fn tell_of_trust(&self, files: &[FileReport], surface: &dyn Surface) {
+        let unsettled: Vec<FileReport> = files
+            .iter()
+            .filter(|file| is_unsettled(file))
+            .cloned()
+            .collect();
+        if unsettled.is_empty() || self.source != Source::Person {
+            return;
+        }
+        let host = &self.agents.host;
+        let store = NoticeStore::of(host);
+        let notices = owner_notices(&store.seen(), &unsettled);
+        for notice in &notices {
+            surface.event(TurnEvent::Notice(notice.text.clone()));
+        }
+        let _ = store.remember(host, notices.iter().map(|notice| notice.key));
+    }
+}
+
+fn is_unsettled(file: &FileReport) -> bool {
+    let about_trust =
+        |remark: &Remark| matches!(remark, Remark::Unconfirmed { .. } | Remark::Suspicious { .. });
+    file.status == FileStatus::SetAside || file.remarks.iter().any(about_trust)
+}

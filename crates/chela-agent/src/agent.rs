@@ -9,6 +9,7 @@ use chela_config::{AgentView, Loaded};
 use chela_core::secret::Redactor;
 use chela_core::{AgentId, Host, SessionKey};
 use chela_ledger::Ledger;
+use chela_workspace::trust::Custody;
 use chela_model::{Chain, Http, Models, ResolveError, Selection};
 use chela_tools::handles::Handles;
 
@@ -22,6 +23,7 @@ use crate::session::{SessionError, Sessions};
 use crate::subagents::Seats;
 pub use crate::toolset::ToolEffect;
 use crate::toolset::effects;
+use crate::trust::custodies_of;
 
 /// The agents of one config: their models, their sessions, their prompts. One per process.
 pub struct Agents {
@@ -34,6 +36,7 @@ pub struct Agents {
     journals: Mutex<BTreeMap<AgentId, Arc<Journal>>>,
     ledger: OnceLock<Option<Arc<Ledger>>>,
     redactor: OnceLock<Arc<Redactor>>,
+    custodies: OnceLock<Vec<Arc<Custody>>>,
     /// Sub-agents that run in this process.
     pub(crate) seats: Seats,
     pub(crate) keeping: Keeping,
@@ -70,6 +73,7 @@ impl Agents {
             sessions: Mutex::default(),
             journals: Mutex::default(),
             ledger: OnceLock::new(),
+            custodies: OnceLock::new(),
             redactor: OnceLock::new(),
             seats: Seats::default(),
             keeping: Keeping::default(),
@@ -135,6 +139,10 @@ impl Agents {
         let agents = self.loaded.agents();
         FileTrust {
             journals: agents.iter().map(|agent| self.journal(agent)).collect(),
+            custodies: self
+                .custodies
+                .get_or_init(|| custodies_of(&self.host, &self.loaded))
+                .clone(),
         }
     }
 

@@ -11,27 +11,27 @@ use std::sync::{Arc, Mutex, OnceLock};
 use chela_config::Loaded;
 use chela_core::cut::Limit;
 use chela_core::secret::Redactor;
-use chela_core::{AgentId, Audience, Host, SessionForm, SessionKey};
+use chela_core::{AgentId, Audience, Host, Origin, SessionForm, SessionKey};
 use chela_model::ToolSchema;
 use chela_prompt::{
     Completeness, ContextFile, EmptyTools, OwnerDisplay, Owners, Prompt, PromptInput, PromptMode,
-    RenderError, RuntimeFacts, SkillsListing, TruncationNotice,
+    RenderError, RuntimeFacts, SkillsListing, Sourced, TruncationNotice,
 };
 use chela_skills::AgentSkills;
 use chela_workspace::trust::Custody;
 use chela_workspace::{
-    BootstrapSettings, Condition, FileReport, FileStatus, LoadRequest, LoadedContext, SessionScope,
-    Turn, Workspace,
+    BootstrapSettings, Condition, FileReport, FileStatus, LoadRequest, LoadedContext, OwnerNotice,
+    SessionScope, Turn, Workspace,
 };
 
-use crate::knobs::{Knobs, OwnerView};
+use crate::knobs::{Knobs, OwnerView, built_in_heartbeat};
 use crate::report::{Limits, SandboxState};
 use crate::sandbox;
 use crate::secret::{SecretError, installation_secret};
 use crate::secrets::redactor_for_prompts;
 use crate::skills::{listing_of, skills_of};
 use crate::toolset;
-use crate::trust::custody_of;
+use crate::trust::{custody_of, heartbeat_of};
 
 /// Which prompt is wanted. What is left open follows from the agent and the session.
 #[derive(Debug, Clone, Default)]
@@ -77,6 +77,8 @@ pub struct Assembled {
     pub prompt: Prompt,
     /// Every file that is in the prompt or might have been.
     pub files: Vec<FileReport>,
+    /// What the owner should know besides.
+    pub notices: Vec<OwnerNotice>,
     pub limits: Limits,
     pub sandbox: SandboxState,
     pub context_window: Option<usize>,
@@ -208,7 +210,8 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
             known: &known,
             tools: &tools,
         };
-        let input = self.input(&facts, &context)?;
+        let mut input = self.input(&facts, &context)?;
+        let notices = watch_heartbeat(&known, &mut input);
         let prompt = chela_prompt::render(&input)?;
         Ok(Assembled {
             agent,
@@ -229,6 +232,7 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
             input,
             prompt,
             files: context.report,
+            notices,
         })
     }
 
@@ -502,6 +506,17 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
             },
         }
     }
+}
+
+/// The heartbeat prompt is a standing order: who wrote it is asked like of a file.
+fn watch_heartbeat(known: &Known, input: &mut PromptInput) -> Vec<OwnerNotice> {
+    let is_written = |prompt: &Sourced<String>| prompt.origin != Origin::BuiltIn;
+    let Some(written) = input.heartbeat.take_if(|prompt| is_written(prompt)) else {
+        return Vec::new();
+    };
+    let (used, notice) = heartbeat_of(&known.custody, &known.knobs.agent, written);
+    input.heartbeat = Some(used.unwrap_or_else(|()| built_in_heartbeat()));
+    notice.into_iter().collect()
 }
 
 /// What one prompt is asked for.

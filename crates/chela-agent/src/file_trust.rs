@@ -9,6 +9,7 @@ use std::sync::Arc;
 use chela_core::Trust;
 use chela_memory::source::Ceiling;
 use chela_tools::place::TrustOf;
+use chela_workspace::trust::Custody;
 
 use crate::journal::{Journal, JournalError};
 
@@ -17,6 +18,8 @@ use crate::journal::{Journal, JournalError};
 pub struct FileTrust {
     /// Of every agent: workspaces may be shared.
     pub journals: Vec<Arc<Journal>>,
+    /// Who wrote the files that shape each agent.
+    pub custodies: Vec<Arc<Custody>>,
 }
 
 impl FileTrust {
@@ -31,10 +34,15 @@ impl FileTrust {
 
     fn ceiling_of_real(&self, path: &Path) -> Trust {
         let foreign = |journal: &Arc<Journal>| journal.is_foreign(path).unwrap_or(true);
-        match self.journals.iter().any(foreign) {
+        let written = match self.journals.iter().any(foreign) {
             true => Trust::External,
             false => Trust::Operator,
-        }
+        };
+        let here = |custody: &&Arc<Custody>| path.starts_with(custody.root());
+        let custodies = self.custodies.iter().filter(here);
+        custodies
+            .filter_map(|custody| custody.ceiling(path))
+            .fold(written, Trust::join)
     }
 
     /// How far a file of the workspace is trusted, by its real path: as the agent's own, or less.

@@ -299,6 +299,15 @@ fn origin(from: &Provenance, usual: &str) -> Origin {
     }
 }
 
+/// The heartbeat prompt of this build.
+pub(crate) fn built_in_heartbeat() -> Sourced<String> {
+    Sourced::new(
+        HEARTBEAT_PROMPT.trim().to_owned(),
+        Origin::BuiltIn,
+        Trust::Operator,
+    )
+}
+
 fn heartbeat_prompt(view: &Resolved<chela_config::HeartbeatView>) -> Sourced<String> {
     match &view.value.prompt {
         Some(prompt) => Sourced::new(
@@ -306,11 +315,7 @@ fn heartbeat_prompt(view: &Resolved<chela_config::HeartbeatView>) -> Sourced<Str
             origin(&view.from, "agents.defaults.heartbeat"),
             Trust::Operator,
         ),
-        None => Sourced::new(
-            HEARTBEAT_PROMPT.trim().to_owned(),
-            Origin::BuiltIn,
-            Trust::Operator,
-        ),
+        None => built_in_heartbeat(),
     }
 }
 

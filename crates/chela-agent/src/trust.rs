@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use chela_config::model::{GuardDetection, OnChange};
 use chela_config::{AgentView, Loaded};
-use chela_core::{Host, Trust};
+use chela_core::{AgentId, ContentHash, Host, Trust};
 use chela_guard::detect::{Severity, detect};
 use chela_guard::flow::Taint;
+use chela_prompt::Sourced;
 use chela_workspace::trust::{
-    self, Custody, CustodySettings, Found, Judged, Policies, Scanner, State, Suspicion, TrustError,
-    Writer, Wrote,
+    self, Act, Custody, CustodySettings, Found, Judged, Policies, Scanner, State, Suspicion,
+    TrustError, Writer, Wrote,
 };
+use chela_workspace::{OwnerNotice, Remark};
 
 /// The files of an agent's workspace, under the rules of the config.
 pub fn custody_of(host: &Host, loaded: &Loaded, view: &AgentView) -> Custody {
@@ -27,6 +29,51 @@ pub fn custody_of(host: &Host, loaded: &Loaded, view: &AgentView) -> Custody {
             settings: guard.detection.clone(),
         }),
     })
+}
+
+/// The same for every agent.
+pub fn custodies_of(host: &Host, loaded: &Loaded) -> Vec<Arc<Custody>> {
+    let agents = loaded.agents().into_iter();
+    agents
+        .filter_map(|agent| loaded.agent(&agent))
+        .map(|view| Arc::new(custody_of(host, loaded, &view)))
+        .collect()
+}
+
+/// The heartbeat prompt as the commands about trust name it.
+pub const HEARTBEAT_PROMPT: &str = "heartbeat.prompt";
+
+/// The key under which an agent's heartbeat prompt is on record.
+pub fn heartbeat_key(agent: &AgentId) -> String {
+    format!("config:{HEARTBEAT_PROMPT}@{agent}")
+}
+
+/// The heartbeat prompt the operator wrote, as far as its record lets it be used, and what the
+/// owner should know about it. `Err` when the built-in one stands in.
+pub(crate) fn heartbeat_of(
+    custody: &Custody,
+    agent: &AgentId,
+    written: Sourced<String>,
+) -> (Result<Sourced<String>, ()>, Option<OwnerNotice>) {
+    let judged = custody.look_at_setting(&heartbeat_key(agent), &written.value);
+    let remarks = Remark::of_trust(&judged, HEARTBEAT_PROMPT, agent);
+    let told: Vec<String> = remarks.iter().map(ToString::to_string).collect();
+    let notice = (!told.is_empty()).then(|| {
+        let text = format!("The heartbeat prompt {}.", told.join("; it "));
+        OwnerNotice {
+            key: ContentHash::of(format!("{}\0{text}", judged.hash)),
+            path: custody.host().config_file(),
+            text,
+        }
+    });
+    let used = match judged.judgement.act {
+        Act::Use => Ok(written),
+        _ => custody
+            .stand_in(&judged)
+            .map(|text| Sourced::new(text, written.origin, written.trust))
+            .ok_or(()),
+    };
+    (used, notice)
 }
 
 /// A change the agent made to a file, as the turn knows it.
@@ -58,12 +105,9 @@ pub enum Extent {
 /// waiting for the owner when it had and nobody was asked.
 pub fn note_agent_write(custody: &Custody, write: &AgentWrite<'_>) -> Result<(), TrustError> {
     let tainted = write.taint == Taint::Tainted;
+    // The journal knows about files that shape nothing.
     if custody.kind(write.path).is_none() {
-        return match (tainted, write.extent) {
-            (true, Extent::Whole | Extent::Part) => custody.stain(write.path, write.turn),
-            (false, Extent::Whole) => custody.cleanse(write.path),
-            _ => Ok(()),
-        };
+        return Ok(());
     }
     let before = write.before.map(|judged| judged.judgement);
     let waited = before.is_some_and(|before| before.waits());

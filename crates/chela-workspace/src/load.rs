@@ -180,9 +180,11 @@ fn settled(
     draft.remarks.clone_from(&source.remarks);
     if let Some(ruling) = &ruling {
         file.trust = file.trust.min(ruling.judged.judgement.trust);
-        draft
-            .remarks
-            .extend(Remark::of_trust(&ruling.judged, file, request.agent));
+        draft.remarks.extend(Remark::of_trust(
+            &ruling.judged,
+            &file.shown_path,
+            request.agent,
+        ));
     }
     let path = file.shown_path.clone();
     match reads {

@@ -6,7 +6,6 @@ use chela_core::cut::{DroppedPart, Limit};
 use chela_core::{AgentId, Audience, ContentHash, Trust, Zone, grouped};
 use serde::Serialize;
 
-use crate::context_file::ContextFile;
 use crate::core_file::Need;
 use crate::trust::{Act, Ground, Judged, State, Suspicion};
 
@@ -210,7 +209,7 @@ impl FileReport {
 impl Remark {
     /// What the owner should know about who wrote a file. What the policy lets pass is no news,
     /// and a weak suspicion about a version that is known is none either.
-    pub(crate) fn of_trust(judged: &Judged, file: &ContextFile, agent: &AgentId) -> Vec<Self> {
+    pub fn of_trust(judged: &Judged, shown: &str, agent: &AgentId) -> Vec<Self> {
         let judgement = &judged.judgement;
         let allowed = judged.is_allowed;
         let whose = match *agent == AgentId::main() {
@@ -221,7 +220,7 @@ impl Remark {
             state: judgement.state,
             act: judgement.act,
             ground: judged.ground,
-            name: format!("{}{whose}", file.shown_path),
+            name: format!("{shown}{whose}"),
         });
         let least = match judgement.waits() {
             true => Suspicion::Medium,

@@ -20,7 +20,7 @@ mod watched;
 pub use book::{TrustBook, TrustError};
 pub use custody::{Custody, CustodySettings, Judged, Scanner};
 pub(crate) use custody::{Reads, Ruling};
-pub use entry::{FileEntry, Found, Held, RootEntry, Stain, Suspicion, Version, Writer};
+pub use entry::{FileEntry, Found, Held, RootEntry, Suspicion, Version, Writer};
 pub use judgement::{Act, Case, Ground, Judgement, OnChange, Policies, State, judge};
 pub use noting::Wrote;
 pub(crate) use noting::record_seeded;

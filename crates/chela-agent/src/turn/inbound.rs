@@ -35,7 +35,7 @@ impl<'a> Turn<'a> {
         let prefix = talk.prefix_for(Some(&chain))?;
         let model = chain.primary().reference();
         let assembled = talk.assemble(&prefix.tools, prefix.size, Some(model))?;
-        talk.tell_of_trust(&assembled.files, surface);
+        talk.tell_of_trust(&assembled, surface);
         let now = assembled.prompt;
         let volatile = now.volatile().trim().to_owned();
         let placement = talk.view.context_placement.value;

@@ -1,26 +1,32 @@
 //! Telling the owner, once per change, who else wrote what the agent reads.
 
-use chela_workspace::{FileReport, FileStatus, NoticeStore, Remark, owner_notices};
+use chela_workspace::{FileReport, FileStatus, NoticeStore, OwnerNotice, Remark, owner_notices};
 
 use super::{Surface, TurnEvent};
+use crate::assemble::Assembled;
 use crate::conversation::Conversation;
 use crate::session::Source;
 
 impl Conversation {
     /// Says what is new about the trust in the files of this session. Where no person listens,
     /// nothing is said, so that nothing counts as heard.
-    pub(super) fn tell_of_trust(&self, files: &[FileReport], surface: &dyn Surface) {
-        let unsettled: Vec<FileReport> = files
+    pub(super) fn tell_of_trust(&self, assembled: &Assembled, surface: &dyn Surface) {
+        let unsettled: Vec<FileReport> = assembled
+            .files
             .iter()
             .filter(|file| is_unsettled(file))
             .cloned()
             .collect();
-        if unsettled.is_empty() || self.source != Source::Person {
+        let others = &assembled.notices;
+        if unsettled.is_empty() && others.is_empty() || self.source != Source::Person {
             return;
         }
         let host = &self.agents.host;
         let store = NoticeStore::of(host);
-        let notices = owner_notices(&store.seen(), &unsettled);
+        let seen = store.seen();
+        let mut notices = owner_notices(&seen, &unsettled);
+        let is_news = |notice: &&OwnerNotice| !seen.contains(&notice.key);
+        notices.extend(others.iter().filter(is_news).cloned());
         for notice in &notices {
             surface.event(TurnEvent::Notice(notice.text.clone()));
         }
@@ -29,7 +35,11 @@ impl Conversation {
 }
 
 fn is_unsettled(file: &FileReport) -> bool {
-    let about_trust =
-        |remark: &Remark| matches!(remark, Remark::Unconfirmed { .. } | Remark::Suspicious { .. });
+    let about_trust = |remark: &Remark| {
+        matches!(
+            remark,
+            Remark::Unconfirmed { .. } | Remark::Suspicious { .. }
+        )
+    };
     file.status == FileStatus::SetAside || file.remarks.iter().any(about_trust)
 }

@@ -14,7 +14,7 @@ use chela_agent::halt::Halt;
 use chela_agent::slash::Talk;
 use chela_agent::turn::{Ended, Reply, Surface, TurnError, TurnEvent, TurnOutcome};
 use chela_agent::withheld::Withheld;
-use chela_core::{ContentHash, Entropy, Host, Origin};
+use chela_core::{ContentHash, Entropy, Host, Origin, SessionKey};
 use chela_guard::flow::Taint;
 use chela_guard::{ExternalSource, Labelled};
 use chela_ledger::{AuditFilter, AuditKind};
@@ -83,14 +83,14 @@ impl Tool for Post {
 }
 
 /// An owner who gives one answer to everything, or is not there.
-struct Owner {
+pub(crate) struct Owner {
     says: Option<Scope>,
     asked: Mutex<Vec<Question>>,
     events: Mutex<Vec<TurnEvent>>,
 }
 
 impl Owner {
-    fn says(says: Option<Scope>) -> Self {
+    pub(crate) fn says(says: Option<Scope>) -> Self {
         Self {
             says,
             asked: Mutex::default(),
@@ -98,7 +98,7 @@ impl Owner {
         }
     }
 
-    fn asked(&self) -> usize {
+    pub(crate) fn asked(&self) -> usize {
         self.asked.lock().expect("a lock").len()
     }
 
@@ -128,10 +128,10 @@ impl Approver for Owner {
     }
 }
 
-struct Home {
+pub(crate) struct Home {
     _dir: TempDir,
-    endpoint: Endpoint,
-    host: Host,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) host: Host,
     more: Value,
     page: String,
     sent: Arc<Mutex<Vec<Value>>>,
@@ -139,11 +139,11 @@ struct Home {
 }
 
 impl Home {
-    fn new(steps: impl IntoIterator<Item = Step>) -> Self {
+    pub(crate) fn new(steps: impl IntoIterator<Item = Step>) -> Self {
         Self::with(steps, json!({}))
     }
 
-    fn with(steps: impl IntoIterator<Item = Step>, more: Value) -> Self {
+    pub(crate) fn with(steps: impl IntoIterator<Item = Step>, more: Value) -> Self {
         let dir = TempDir::new().expect("a folder");
         let endpoint = Endpoint::start(Script {
             otherwise: Some(Step::reply("Done.")),
@@ -164,7 +164,12 @@ impl Home {
     }
 
     /// As a fresh process would open it.
-    fn open(&self) -> Conversation {
+    pub(crate) fn open(&self) -> Conversation {
+        self.open_in(None)
+    }
+
+    /// Another conversation of the same agent.
+    pub(crate) fn open_in(&self, session: Option<&str>) -> Conversation {
         let mut config = json!({
             "models": { "providers": { "kit": {
                 "baseUrl": format!("{}/v1", self.endpoint.url()),
@@ -210,12 +215,13 @@ impl Home {
         Agents::open(&self.host, Arc::new(loaded))
             .conversation(ConversationAsk {
                 own: OwnTools(vec![Arc::new(inbox), Arc::new(post)]),
+                session: session.map(|key| SessionKey::parse(key).expect("a key")),
                 ..ConversationAsk::default()
             })
             .expect("a conversation")
     }
 
-    fn say(
+    pub(crate) fn say(
         &self,
         talk: &Conversation,
         text: &str,
@@ -228,18 +234,18 @@ impl Home {
         self.runtime.block_on(talk.say(message, owner))
     }
 
-    fn sent_to(&self) -> Vec<String> {
+    pub(crate) fn sent_to(&self) -> Vec<String> {
         let sent = self.sent.lock().expect("a lock");
         let to = |call: &Value| call["to"].as_str().unwrap_or_default().to_owned();
         sent.iter().map(to).collect()
     }
 }
 
-fn inbox() -> Step {
+pub(crate) fn inbox() -> Step {
     Step::tool("inbox", json!({}))
 }
 
-fn post(to: &str) -> Step {
+pub(crate) fn post(to: &str) -> Step {
     Step::tool("post", json!({ "to": to, "text": "hello" }))
 }
 

@@ -8,4 +8,5 @@ mod journalling;
 mod recording;
 mod spending;
 mod subagents;
+mod trusting;
 mod turning;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use chela_core::{ContentHash, Host};
 use serde_json::{Map, Value};
 
-use super::entry::{FileEntry, RootEntry, Stain};
+use super::entry::{FileEntry, RootEntry};
 use super::versions::Versions;
 use crate::disk::{DiskError, write_atomically};
 
@@ -19,8 +19,6 @@ pub struct TrustBook {
     pub(super) files: BTreeMap<String, FileEntry>,
     /// Folders the owner took for their own, by path.
     pub(super) roots: BTreeMap<String, RootEntry>,
-    /// Other files that foreign text may have found its way into, by path.
-    pub(super) stained: BTreeMap<String, Stain>,
     /// Why the document cannot be read. Then nothing in it counts, and nothing is written over it.
     pub broken: Option<String>,
 }
@@ -61,16 +59,6 @@ impl TrustBook {
             .map(|(path, entry)| (Path::new(path), entry))
     }
 
-    pub fn stained(&self) -> impl Iterator<Item = (&Path, &Stain)> {
-        self.stained
-            .iter()
-            .map(|(path, stain)| (Path::new(path), stain))
-    }
-
-    pub fn stain(&self, path: &Path) -> Option<&Stain> {
-        self.stained.get(&key(path))
-    }
-
     pub fn root(&self, dir: &Path) -> Option<&RootEntry> {
         self.roots.get(&key(dir))
     }
@@ -93,7 +81,6 @@ impl TrustBook {
         document.entry("version").or_insert(Value::from(1));
         document.insert("files".to_owned(), to_value(&after.files));
         document.insert("roots".to_owned(), to_value(&after.roots));
-        document.insert("stained".to_owned(), to_value(&after.stained));
         let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
         text.push('\n');
         write_atomically(&path, text.as_bytes())?;
@@ -124,7 +111,6 @@ impl TrustBook {
         Ok(Self {
             files: part(document, "files")?,
             roots: part(document, "roots")?,
-            stained: part(document, "stained")?,
             broken: None,
         })
     }

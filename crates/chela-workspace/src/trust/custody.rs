@@ -154,39 +154,48 @@ impl Custody {
     pub fn look(&self, path: &Path) -> Option<(Judged, Vec<u8>)> {
         let (bytes, resolved) = self.present(path)?;
         let hash = ContentHash::of(&bytes.bytes);
-        let judged = self.judged(&resolved, hash, || decode(&bytes).text.into());
+        let ground = self.ground_of(&self.book(), &resolved);
+        let judged = self.judged(&resolved, hash, ground, || decode(&bytes).text.into());
         Some((judged, bytes.bytes))
     }
 
-    /// How far a file is trusted by whoever reads it. What is on no record is the agent's own
-    /// when it lies in the agent's own folder.
-    pub fn trust_of(&self, path: &Path) -> Trust {
-        let book = self.book();
-        if book.stain(path).is_some() {
-            return Trust::External;
+    /// Where a text of the config stands that shapes the agent. It is known by its key.
+    pub fn look_at_setting(&self, key: &str, text: &str) -> Judged {
+        let hash = ContentHash::of(text);
+        self.judged(Path::new(key), hash, Ground::Own, || text.into())
+    }
+
+    /// What a session reads in place of such a text; `None` for the text itself, and for
+    /// [`Act::Withhold`], when nothing can stand in.
+    pub fn stand_in(&self, judged: &Judged) -> Option<String> {
+        match judged.judgement.act {
+            Act::UseTrusted(hash) => Versions::of(&self.host).bytes(hash).map(text_of),
+            Act::Use | Act::Withhold => None,
         }
+    }
+
+    /// The most a file may be trusted by whoever reads it; `None` where its record has no say.
+    pub fn ceiling(&self, path: &Path) -> Option<Trust> {
+        let book = self.book();
         let shapes_the_agent = CoreFile::of(&file_name(path)).is_some();
         if book.entry(path).is_none() && !shapes_the_agent {
             let is_own = self.ground == Ground::Own || book.root(&self.root).is_some();
-            return match is_own {
-                true => Trust::Agent,
-                false => Trust::External,
-            };
+            let lies_here = path.starts_with(&self.root);
+            return (lies_here && !is_own).then_some(Trust::External);
         }
-        let Some((judged, _)) = self.look(path) else {
-            return Trust::External;
-        };
-        match (judged.judgement.act, judged.ground) {
+        let (judged, _) = self.look(path)?;
+        Some(match (judged.judgement.act, judged.ground) {
             (Act::Use, Ground::Foreign) if judged.judgement.waits() => Trust::External,
             (Act::Use, _) => judged.judgement.trust,
             // What is set aside may be read, but not believed.
             (Act::UseTrusted(_) | Act::Withhold, _) => Trust::External,
-        }
+        })
     }
 
     /// What a session reads of a file that was found.
     pub(crate) fn rule(&self, resolved: &Path, source: &Source) -> Ruling {
-        let mut judged = self.judged(resolved, source.hash, || source.text());
+        let ground = self.ground_of(&self.book(), resolved);
+        let mut judged = self.judged(resolved, source.hash, ground, || source.text());
         let reads = match judged.judgement.act {
             Act::Use => Reads::File,
             Act::Withhold => Reads::Nothing,
@@ -259,11 +268,11 @@ impl Custody {
         &self,
         resolved: &Path,
         hash: ContentHash,
+        ground: Ground,
         text: impl FnOnce() -> Arc<str>,
     ) -> Judged {
         let book = self.book();
         let entry = book.entry(resolved);
-        let ground = self.ground_of(&book, resolved);
         let case = Case {
             entry,
             hash,

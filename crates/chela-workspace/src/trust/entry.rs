@@ -76,14 +76,6 @@ pub struct RootEntry {
     pub since: u64,
 }
 
-/// A file that shapes nothing, written by the agent after it had read foreign text. Whoever reads
-/// it reads foreign text again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stain {
-    pub turn: String,
-    pub at: u64,
-}
-
 /// What a scan found in a text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {

@@ -6,13 +6,10 @@ use chela_core::{ContentHash, Host, Trust};
 
 use super::book::{TrustBook, TrustError, key};
 use super::custody::{Custody, text_of};
-use super::entry::{Held, RootEntry, Stain, Version, Writer};
+use super::entry::{Held, RootEntry, Version, Writer};
 use super::versions::Versions;
 use crate::core_file::CoreFile;
 use crate::seed::template;
-
-/// With more than this many, those of files that are gone are dropped.
-const MOST_STAINED: usize = 2_000;
 
 /// A version that somebody Chela knows wrote.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +45,6 @@ impl Custody {
         }
         TrustBook::change(&self.host, |book| {
             for (path, version) in versions {
-                book.stained.remove(&path);
                 book.files.entry(path).or_default().trust(version);
             }
         })
@@ -111,36 +107,6 @@ impl Custody {
             if entry.trusted.as_ref().map(|known| known.hash) != Some(held.hash) {
                 entry.held = Some(held);
             }
-        })
-    }
-
-    /// Foreign text may have found its way into a file that shapes nothing.
-    pub fn stain(&self, path: &Path, turn: &str) -> Result<(), TrustError> {
-        let path = key(&self.resolved(path));
-        if self.book().stained.contains_key(&path) {
-            return Ok(());
-        }
-        let stain = Stain {
-            turn: turn.to_owned(),
-            at: self.host.unix_time(),
-        };
-        TrustBook::change(&self.host, |book| {
-            book.stained.insert(path, stain);
-            // What is gone needs no mark.
-            if book.stained.len() > MOST_STAINED {
-                book.stained.retain(|path, _| Path::new(path).exists());
-            }
-        })
-    }
-
-    /// A stained file was written anew, without foreign text.
-    pub fn cleanse(&self, path: &Path) -> Result<(), TrustError> {
-        let path = key(&self.resolved(path));
-        if !self.book().stained.contains_key(&path) {
-            return Ok(());
-        }
-        TrustBook::change(&self.host, |book| {
-            book.stained.remove(&path);
         })
     }
 

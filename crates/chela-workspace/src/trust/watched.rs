@@ -26,6 +26,8 @@ pub enum Kind {
     Skill,
     /// Runs when something happens.
     Hook,
+    /// A text of the config, known by its key.
+    Setting,
 }
 
 /// A file that shapes the agent, as it stands.

@@ -129,7 +129,7 @@ fn w02_one_byte_of_any_file_by_any_of_the_four_writers() {
         generous.hold(&path, "8").unwrap();
         let (judged, _) = generous.look(&path).unwrap();
         assert_eq!(judged.judgement.state, State::Held, "{name}");
-        assert_eq!(generous.trust_of(&path), Trust::External, "{name}");
+        assert_eq!(generous.ceiling(&path), Some(Trust::External), "{name}");
 
         // Somebody else: as the policy says, and never as the owner's word.
         home.write(name, "- Somebody's text.\n");
@@ -244,7 +244,7 @@ fn w03_a_cloned_repository_as_workspace_waits_for_the_owner() {
         names(&loaded).contains(&"TOOLS.md"),
         "what Chela wrote is used"
     );
-    assert_eq!(foreign.trust_of(&clone.join("README.md")), Trust::External);
+    assert_eq!(foreign.ceiling(&clone.join("README.md")), Some(Trust::External));
 
     foreign
         .record_files(["AGENTS.md"], &Writer::Owner, "approve")

@@ -116,6 +116,7 @@ pub fn change(
     edit: impl Fn(&str) -> Result<String, EditError>,
 ) -> Result<EditOutcome, Fail> {
     let store = ConfigStore::new(host);
+    let before = super::trust::heartbeat_prompts(&chela_config::load(host));
     let outcome = store
         .edit(edit, |source| {
             let found = chela_config::validate_source(host, source);
@@ -130,6 +131,9 @@ pub fn change(
             found
         })
         .map_err(store_fail)?;
+    if outcome.changed == Changed::Yes {
+        super::trust::owner_configured(host, &before);
+    }
     Ok(outcome)
 }
 

@@ -2,17 +2,22 @@
 
 use std::io::Write;
 
+use chela_agent::assemble::Assembled;
 use chela_core::Host;
-use chela_workspace::{FileReport, NoticeStore, owner_notices};
+use chela_workspace::{FileReport, NoticeStore, OwnerNotice, owner_notices};
 
 /// Says on standard error what has not been said yet, and remembers it. A home that cannot be
 /// written to hears it every time, which is better than never.
-pub fn tell_once(host: &Host, files: &[FileReport]) {
-    if !files.iter().any(FileReport::wants_attention) {
+pub fn tell_once(host: &Host, assembled: &Assembled) {
+    let files = &assembled.files;
+    if !files.iter().any(FileReport::wants_attention) && assembled.notices.is_empty() {
         return;
     }
     let store = NoticeStore::of(host);
-    let notices = owner_notices(&store.seen(), files);
+    let seen = store.seen();
+    let mut notices = owner_notices(&seen, files);
+    let is_news = |notice: &&OwnerNotice| !seen.contains(&notice.key);
+    notices.extend(assembled.notices.iter().filter(is_news).cloned());
     let mut stderr = std::io::stderr().lock();
     for notice in &notices {
         let _ = writeln!(stderr, "notice: {}", notice.text);

@@ -32,7 +32,7 @@ pub fn assembled(setup: &Setup, choice: &PromptChoice) -> Result<Assembled, Fail
     let assembled = assemble(&setup.host, &setup.loaded, &ask).map_err(|error| {
         Fail::new(error).hint("`chela agents list` shows the agents, `chela doctor` what is wrong")
     })?;
-    super::notices::tell_once(&setup.host, &assembled.files);
+    super::notices::tell_once(&setup.host, &assembled);
     Ok(assembled)
 }
 

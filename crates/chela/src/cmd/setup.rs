@@ -135,6 +135,7 @@ impl Setup {
         let journal = |agent| Arc::new(Journal::of(&self.host, agent, retention));
         FileTrust {
             journals: agents.iter().map(journal).collect(),
+            custodies: chela_agent::trust::custodies_of(&self.host, &self.loaded),
         }
     }
 

@@ -5,13 +5,15 @@ mod diff;
 mod restore;
 mod status;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use chela_agent::knobs::Knobs;
-use chela_agent::trust::custody_of;
-use chela_core::{AgentId, Host, suggest};
+use chela_agent::trust::{HEARTBEAT_PROMPT, custody_of, heartbeat_key};
+use chela_config::Loaded;
+use chela_core::{AgentId, Host, Trust, suggest};
 use chela_ledger::AuditKind;
-use chela_workspace::trust::{Custody, Kind, TrustBook, Watched, Writer};
+use chela_workspace::trust::{Custody, Kind, TrustBook, Watched, Writer, Wrote};
 use serde_json::{Value, json};
 
 use super::{Outcome, Setup, noted, owner};
@@ -72,6 +74,42 @@ pub fn owner_wrote(setup: &Setup, agent: &AgentId, files: &[&str], how: &str) {
     }
 }
 
+/// The heartbeat prompts the operator wrote, by agent.
+pub fn heartbeat_prompts(loaded: &Loaded) -> BTreeMap<AgentId, String> {
+    let agents = loaded.agents().into_iter();
+    agents
+        .filter_map(|id| {
+            let prompt = loaded.agent(&id)?.heartbeat.value.prompt?;
+            Some((id, prompt))
+        })
+        .collect()
+}
+
+/// Notes the heartbeat prompts that a change of the config by the owner's command made. Those that
+/// were different already are somebody else's.
+pub fn owner_configured(host: &Host, before: &BTreeMap<AgentId, String>) {
+    if owner::is_agent(host) {
+        return;
+    }
+    let loaded = chela_config::load(host);
+    for (agent, prompt) in heartbeat_prompts(&loaded) {
+        let Some(view) = loaded
+            .agent(&agent)
+            .filter(|_| before.get(&agent) != Some(&prompt))
+        else {
+            continue;
+        };
+        let custody = custody_of(host, &loaded, &view);
+        let _ = custody.record(&[Wrote {
+            path: Path::new(&heartbeat_key(&agent)),
+            bytes: prompt.as_bytes(),
+            writer: &Writer::Owner,
+            how: "chela config",
+            trust: Trust::Operator,
+        }]);
+    }
+}
+
 /// One agent's files, and what is known about them.
 struct Desk<'a> {
     setup: &'a Setup,
@@ -97,7 +135,31 @@ impl<'a> Desk<'a> {
     }
 
     fn survey(&self) -> Vec<Watched> {
-        self.custody.survey(&self.extra_files)
+        let mut all = self.custody.survey(&self.extra_files);
+        all.extend(self.heartbeat_prompt().map(|(watched, _)| watched));
+        all
+    }
+
+    /// The heartbeat prompt of the config, and where it stands.
+    fn heartbeat_prompt(&self) -> Option<(Watched, String)> {
+        let prompt = heartbeat_prompts(&self.setup.loaded).remove(&self.agent)?;
+        let key = heartbeat_key(&self.agent);
+        let watched = Watched {
+            kind: Kind::Setting,
+            shown: HEARTBEAT_PROMPT.to_owned(),
+            judged: Some(self.custody.look_at_setting(&key, &prompt)),
+            entry: self.custody.book().entry(Path::new(&key)).cloned(),
+            path: key.into(),
+        };
+        Some((watched, prompt))
+    }
+
+    /// What is there now: the file, or the text of the config.
+    fn bytes(&self, file: &Watched) -> Option<Vec<u8>> {
+        match file.kind {
+            Kind::Setting => self.heartbeat_prompt().map(|(_, text)| text.into_bytes()),
+            _ => self.custody.look(&file.path).map(|(_, bytes)| bytes),
+        }
     }
 
     /// The watched file a person means.
@@ -110,6 +172,17 @@ impl<'a> Desk<'a> {
         let by_name = |file: &Watched| file.shown.eq_ignore_ascii_case(typed.trim());
         if let Some(at) = all.iter().position(by_name) {
             return Ok(all.swap_remove(at));
+        }
+        if self.setup.file_trust().ceiling(&path) < Trust::Agent
+            && let Some((judged, _)) = self.custody.look(&path)
+        {
+            return Ok(Watched {
+                kind: Kind::Note,
+                shown: self.custody.shown(&path),
+                judged: Some(judged),
+                entry: None,
+                path,
+            });
         }
         // Notes are on record once somebody known wrote them; any can be put there.
         if self.custody.kind(&path) == Some(Kind::Note)
@@ -146,6 +219,11 @@ impl<'a> Desk<'a> {
                 .join(typed.strip_prefix("./").unwrap_or(typed)),
         };
         expanded.components().collect()
+    }
+
+    /// What the owner stands for is no longer foreign text.
+    fn vouch(&self, path: &Path) -> Result<(), Fail> {
+        self.setup.file_trust().vouch(path).map(drop).map_err(Fail::new)
     }
 
     /// Puts the owner's word on record.

@@ -259,6 +259,10 @@ fn files(setup: &Setup) -> Vec<Finding> {
                 continue;
             }
         };
+        findings.extend(assembled.notices.iter().map(|notice| {
+            let told = format!("agent {id}: {}", notice.text);
+            Finding::new("files", Severity::Warning, told)
+        }));
         for file in assembled.files.iter().filter(|file| file.wants_attention()) {
             let place = setup.host.compact(&file.path);
             let missing = matches!(file.status, chela_workspace::FileStatus::Missing { .. });

@@ -31,8 +31,8 @@ pub(super) fn run(desk: &Desk<'_>, screen: &mut Screen, args: &ApproveArgs) -> O
     // What is approved is what was shown: the bytes are read once.
     let looked: Vec<(Watched, Vec<u8>)> = files
         .into_iter()
-        .map(|file| match desk.custody.look(&file.path) {
-            Some((_, bytes)) => Ok((file, bytes)),
+        .map(|file| match desk.bytes(&file) {
+            Some(bytes) => Ok((file, bytes)),
             None => Err(Fail::new(format!("{} is not there", file.shown))
                 .hint(format!("chela trust restore {}", file.shown))),
         })

@@ -101,6 +101,6 @@ fn texts(desk: &Desk<'_>, file: &Watched) -> (Option<String>, Option<String>) {
     let lossy = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     let version = file.entry.as_ref().and_then(|entry| entry.trusted.as_ref());
     let old = version.and_then(|version| Versions::of(desk.host()).bytes(version.hash));
-    let new = desk.custody.look(&file.path).map(|(_, bytes)| bytes);
+    let new = desk.bytes(file);
     (old.map(lossy), new.map(lossy))
 }

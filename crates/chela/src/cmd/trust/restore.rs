@@ -1,7 +1,7 @@
 //! `chela trust restore`: a version on record, put back.
 
-use chela_core::ContentHash;
-use chela_workspace::trust::{FileEntry, Version, Versions, Writer, Wrote};
+use chela_core::{ContentHash, Trust};
+use chela_workspace::trust::{FileEntry, Kind, Version, Versions, Writer, Wrote};
 use chela_workspace::{Author, History};
 use serde_json::json;
 
@@ -25,6 +25,10 @@ pub(super) fn run(
 ) -> Outcome {
     desk.mend()?;
     let file = desk.watched(wanted.file)?;
+    if file.kind == Kind::Setting {
+        return Err(Fail::new(format!("{} is a text of the config", file.shown))
+            .hint("chela config set agents.defaults.heartbeat.prompt TEXT"));
+    }
     let entry = file.entry.clone().unwrap_or_default();
     let version = chosen(&entry, &file.shown, wanted.to)?;
     let bytes = Versions::of(desk.host())
@@ -55,6 +59,9 @@ pub(super) fn run(
             trust: version.trust,
         }])
         .map_err(Fail::new)?;
+    if version.trust >= Trust::Agent {
+        desk.vouch(&path)?;
+    }
     desk.note(
         "restore",
         &[&path],

@@ -9,9 +9,9 @@ use chela_config::{AgentView, Loaded};
 use chela_core::secret::Redactor;
 use chela_core::{AgentId, Host, SessionKey};
 use chela_ledger::Ledger;
-use chela_workspace::trust::Custody;
 use chela_model::{Chain, Http, Models, ResolveError, Selection};
 use chela_tools::handles::Handles;
+use chela_workspace::trust::Custody;
 
 use crate::assemble::{AssembleError, Assembler};
 use crate::conversation::{Conversation, ConversationAsk};

@@ -430,6 +430,7 @@ fn a_journal_that_cannot_be_read_trusts_nobody_and_lets_nothing_through() {
     .unwrap();
     let trust = FileTrust {
         journals: vec![Arc::clone(&desk.journal)],
+        custodies: Vec::new(),
     };
     assert_eq!(
         trust.trust_of_file(&desk.path("a.md")),

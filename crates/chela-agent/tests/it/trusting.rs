@@ -222,7 +222,10 @@ fn w33_notes_and_files_written_after_foreign_text_are_foreign_text_tomorrow() {
         assert!(home.sent_to().is_empty(), "{file}");
     }
     // The same without foreign text: nothing is tainted.
-    let home = set_up([write("memory/2023-11-14.md", "- Water the plants.\n"), Step::reply("ok")]);
+    let home = set_up([
+        write("memory/2023-11-14.md", "- Water the plants.\n"),
+        Step::reply("ok"),
+    ]);
     home.say(&home.open(), "Note it.", &Owner::says(None))
         .expect("a turn");
     let tomorrow = home.open_in(Some(TOMORROW));

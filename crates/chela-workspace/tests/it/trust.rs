@@ -244,7 +244,10 @@ fn w03_a_cloned_repository_as_workspace_waits_for_the_owner() {
         names(&loaded).contains(&"TOOLS.md"),
         "what Chela wrote is used"
     );
-    assert_eq!(foreign.ceiling(&clone.join("README.md")), Some(Trust::External));
+    assert_eq!(
+        foreign.ceiling(&clone.join("README.md")),
+        Some(Trust::External)
+    );
 
     foreign
         .record_files(["AGENTS.md"], &Writer::Owner, "approve")

@@ -223,7 +223,11 @@ impl<'a> Desk<'a> {
 
     /// What the owner stands for is no longer foreign text.
     fn vouch(&self, path: &Path) -> Result<(), Fail> {
-        self.setup.file_trust().vouch(path).map(drop).map_err(Fail::new)
+        self.setup
+            .file_trust()
+            .vouch(path)
+            .map(drop)
+            .map_err(Fail::new)
     }
 
     /// Puts the owner's word on record.

@@ -1,5 +1,10 @@
 //! `chela trust …`: who wrote the files that shape an agent.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up fails here"
+)]
+
 use crate::home::Home;
 
 fn state(home: &Home, file: &str) -> String {

@@ -18,7 +18,7 @@ cargo xtask <chore>
   docs [--check]   build the API docs, write or check the generated pages
   bench [FILTER]   run the benchmarks
   fuzz [SECONDS]   run every fuzz target for a while (default 60 s each)
-  guard-bench FILE replay recorded attacks through the guard and print the table
+  guard-bench FILE replay recorded attacks through the agent and print the table
   ci               what a change must pass: fmt, lint, test, docs
 ";
 
@@ -108,13 +108,14 @@ fn fuzz(seconds: &str) -> Outcome {
     Ok(())
 }
 
-/// In a program of its own, so that chores need not be built with the guard.
+/// In a program of its own, so that chores need not be built with the agent.
 fn guard_bench(file: &str) -> Outcome {
     cargo(&[
         "run",
         "--quiet",
+        "--release",
         "--package",
-        "chela-guard",
+        "chela-agent",
         "--example",
         "guard_bench",
         "--",

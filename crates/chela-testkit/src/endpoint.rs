@@ -66,7 +66,6 @@ pub struct StartError {
 
 /// What the thread and the tests both see.
 struct Shared {
-    script: Script,
     watch: Option<Watch>,
     played: Mutex<Played>,
     answered: Condvar,
@@ -75,6 +74,7 @@ struct Shared {
 /// How far the script has come.
 #[derive(Default)]
 struct Played {
+    script: Arc<Script>,
     requests: Vec<Recorded>,
     /// How often each step was played.
     steps: Vec<u32>,
@@ -106,11 +106,7 @@ impl Endpoint {
             .map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let shared = Arc::new(Shared {
-            played: Mutex::new(Played {
-                steps: vec![0; options.script.steps.len()],
-                ..Played::default()
-            }),
-            script: options.script,
+            played: Mutex::new(Played::of(options.script)),
             watch: options.watch,
             answered: Condvar::new(),
         });
@@ -130,6 +126,11 @@ impl Endpoint {
             stop: Some(stop),
             thread: Some(thread),
         })
+    }
+
+    /// Goes on with another script, from its beginning. What was asked before is forgotten.
+    pub fn play(&self, script: Script) {
+        *self.shared.played() = Played::of(script);
     }
 
     /// `http://127.0.0.1:PORT`, without a path.
@@ -208,13 +209,23 @@ impl Recorded {
     }
 }
 
+impl Played {
+    fn of(script: Script) -> Self {
+        Self {
+            steps: vec![0; script.steps.len()],
+            script: Arc::new(script),
+            ..Self::default()
+        }
+    }
+}
+
 impl Shared {
     fn played(&self) -> MutexGuard<'_, Played> {
         self.played.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_over(&self, played: &Played) -> bool {
-        let steps = self.script.steps.iter().zip(&played.steps);
+        let steps = played.script.steps.iter().zip(&played.steps);
         let mut in_turn = steps.filter(|(step, _)| step.when.is_none());
         played.answered > 0
             && played.answered == played.calls

@@ -4,6 +4,7 @@ mod assembling;
 mod compacting;
 mod economy;
 mod guarding;
+mod incidents;
 mod journalling;
 mod recording;
 mod spending;

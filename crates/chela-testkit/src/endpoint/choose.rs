@@ -1,12 +1,14 @@
 //! Which step answers a request.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::{Played, Recorded, Shared};
 use crate::asked::{Asked, Format, format_of};
 use crate::http::Request;
 use crate::prefix;
-use crate::script::{Body, Rule, Step, Tokens};
+use crate::script::{Body, Rule, Script, Step, Tokens};
 use crate::wire::{self, Answer};
 
 /// What a request is answered.
@@ -28,13 +30,14 @@ pub fn choose(shared: &Shared, request: &Request) -> Chosen {
     let body = request.json();
     let asked = format_of(request).map(|format| Asked::read(format, request, &body));
     let mut played = shared.played();
+    let script = Arc::clone(&played.script);
     let call = asked.as_ref().map(|_| {
         played.calls += 1;
         played.calls
     });
-    let mut step = refused(shared, request, asked.as_ref(), &body)
-        .or_else(|| scripted(shared, &mut played, request, asked.as_ref()))
-        .or_else(|| wire::listing(&shared.script, request).map(json_step))
+    let mut step = refused(&script, request, asked.as_ref(), &body)
+        .or_else(|| scripted(&script, &mut played, request, asked.as_ref()))
+        .or_else(|| wire::listing(&script, request).map(json_step))
         .unwrap_or_else(|| nothing_left(request, asked.as_ref(), call));
     let speaks = step.status.is_none() && step.body.is_none();
     let tokens = match &asked {
@@ -71,18 +74,18 @@ pub fn choose(shared: &Shared, request: &Request) -> Chosen {
 
 /// What a server says before its model is asked: no key, or too long a text.
 fn refused(
-    shared: &Shared,
+    script: &Script,
     request: &Request,
     asked: Option<&Asked>,
     body: &Value,
 ) -> Option<Step> {
     let format = asked.map_or(Format::Chat, |asked| asked.format);
-    if let Some(key) = &shared.script.key
+    if let Some(key) = &script.key
         && !carries_key(request, key)
     {
         return Some(error_step(format, 401, "the key is missing or wrong"));
     }
-    let window = shared.script.context_window?;
+    let window = script.context_window?;
     let length = prefix::count(asked?.format, body);
     (length > window).then(|| {
         let message = format!(
@@ -115,7 +118,7 @@ fn carries_key(request: &Request, key: &str) -> bool {
 
 /// Rules first, then what is next in turn, then the rest.
 fn scripted(
-    shared: &Shared,
+    script: &Script,
     played: &mut Played,
     request: &Request,
     asked: Option<&Asked>,
@@ -124,7 +127,7 @@ fn scripted(
     let open = |at: usize, step: &Step, played: &Played| {
         step.plays().is_none_or(|plays| played.steps[at] < plays)
     };
-    let steps = || shared.script.steps.iter().enumerate();
+    let steps = || script.steps.iter().enumerate();
     let rule = steps().find(|(at, step)| {
         let matches = |rule| applies(rule, request, asked, calls);
         step.when.as_ref().is_some_and(matches) && open(*at, step, played)
@@ -135,7 +138,7 @@ fn scripted(
         played.steps[at] += 1;
         return Some(step.clone());
     }
-    asked.and_then(|_| shared.script.otherwise.clone())
+    asked.and_then(|_| script.otherwise.clone())
 }
 
 fn applies(rule: &Rule, request: &Request, asked: Option<&Asked>, calls: u64) -> bool {

@@ -20,6 +20,8 @@ pub struct Tool {
     sink_args: Value,
     args: Vec<String>,
     #[serde(skip)]
+    name: &'static str,
+    #[serde(skip)]
     pub declared: Option<Declared>,
 }
 
@@ -61,6 +63,9 @@ pub struct Call {
     pub injected: bool,
 }
 
+/// A tool that brings in whatever is to be read.
+pub const INBOX: &str = "inbox";
+
 /// Where the goal of an attack stands in a recorded output.
 pub const PLACE: &str = "<<<INJECTION>>>";
 
@@ -68,6 +73,7 @@ impl Traces {
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut traces: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
         for (name, tool) in &mut traces.tools {
+            tool.name = name.clone().leak();
             tool.declared = Some(
                 tool.declare()
                     .ok_or(format!("{name}: unknown effect {}", tool.effect))?,
@@ -88,7 +94,23 @@ impl Traces {
     }
 
     pub fn declared(&self, tool: &str) -> Option<Declared> {
-        self.tools.get(tool)?.declared
+        self.tool(tool).map(|(_, declared)| declared)
+    }
+
+    /// A tool under a name that lasts; [`INBOX`] is everyone's.
+    pub fn tool(&self, name: &str) -> Option<(&'static str, Declared)> {
+        if name == INBOX {
+            return Some((
+                INBOX,
+                Declared {
+                    effect: Effect::ReadUntrusted,
+                    sinks: &[],
+                    foreign: true,
+                },
+            ));
+        }
+        let tool = self.tools.get(name)?;
+        Some((tool.name, tool.declared?))
     }
 }
 

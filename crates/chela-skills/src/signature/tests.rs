@@ -56,7 +56,8 @@ fn what_was_signed_verifies_and_says_by_whom() {
 
 #[test]
 fn w08_any_change_to_a_signed_folder_is_refused() {
-    let changes: [(&str, fn(&Path)); 11] = [
+    type Change = (&'static str, fn(&Path));
+    let changes: [Change; 11] = [
         ("notes.txt was changed", |dir| {
             fs::write(dir.join("notes.txt"), "Notes\n").unwrap()
         }),

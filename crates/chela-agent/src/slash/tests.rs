@@ -404,6 +404,7 @@ fn the_card_is_short_and_complete() {
     - 💵 Cost: about $7.50
     - 🧵 Session: `agent:main:main` “The garden”, 1 turn, Compactions: 0
     - ⚙️ Settings: think low · reasoning off · verbose off · usage off
+    - 🛡️ Guard: standard, tainted by `tool:c1`; `/release` lifts it
     - 🛠️ Commands: run direct
     ");
 }
@@ -417,7 +418,7 @@ fn tab_offers_commands_skills_words_and_models() {
             .map(|candidate| candidate.line)
             .collect::<Vec<_>>()
     };
-    assert_eq!(lines("/st"), ["/stop", "/status"]);
+    assert_eq!(lines("/st"), ["/stop ", "/status"]);
     assert_eq!(lines("/v"), ["/verbose "]);
     assert_eq!(lines("/dep"), ["/deploy_site "]);
     assert_eq!(lines("/think m"), ["/think minimal", "/think medium"]);

@@ -6,7 +6,10 @@ use crate::home::Home;
 fn a_list_is_made_shown_and_taken_back() {
     let home = Home::ready();
     let empty = home.run(&["approvals", "list"]).ok();
-    assert!(empty.starts_with("Nothing waits, and no command is on the list."), "{empty}");
+    assert!(
+        empty.starts_with("Nothing waits, and no command is on the list."),
+        "{empty}"
+    );
     home.run(&["approvals", "allow", "git", "--args", "status|log( .*)?"])
         .ok();
     home.run(&["approvals", "allow", "rg", "--every-agent"])

@@ -27,7 +27,14 @@ fn wake(home: &Home) -> Option<String> {
 fn the_end_of_a_sub_agent_wakes_it_once() {
     let home = Home::new(
         [
-            child("", Step::reply("The safe is blue.")),
+            // It ends after the turn that started it, or that turn would hear of it.
+            child(
+                "",
+                Step {
+                    delay_ms: 1_500,
+                    ..Step::reply("The safe is blue.")
+                },
+            ),
             woken(Step::reply("It is blue.")),
             spawn(json!({ "task": "look", "label": "safe" })),
             Step::reply("Started."),

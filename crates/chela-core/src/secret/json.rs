@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::Hit;
+use super::{Hit, KnownBy};
 
-/// Cuts hits to the string they begin in; drops those that begin in none, or in the middle of an
-/// escape.
+/// Cuts shapes to the string they begin in; drops hits that begin in none or in the middle of an
+/// escape, and known values that would have to be cut.
 pub fn clip(text: &[u8], hits: &mut Vec<Hit>) {
     let strings = strings(text);
     hits.retain_mut(|hit| {
@@ -16,11 +16,15 @@ pub fn clip(text: &[u8], hits: &mut Vec<Hit>) {
         if hit.range.start >= string.end || escapes(text, string.start, hit.range.start) {
             return false;
         }
-        hit.range.end = hit.range.end.min(string.end);
-        if escapes(text, string.start, hit.range.end) {
-            hit.range.end -= 1;
+        let mut end = hit.range.end.min(string.end);
+        if escapes(text, string.start, end) {
+            end -= 1;
         }
-        !hit.range.is_empty()
+        // A value that goes on past its string, or stops within an escape, is another text that
+        // only looks like it.
+        let whole = end == hit.range.end;
+        hit.range.end = end;
+        !hit.range.is_empty() && (whole || matches!(hit.by, KnownBy::Shape))
     });
 }
 

@@ -46,6 +46,7 @@ fn report(traces: &Traces) -> Result<(), String> {
     }
     say("attacks that adapt (standard)                            harmful / cases");
     let mut crew = Crew::new(GuardPolicy::Standard)?;
+    let mut last = Instant::now();
     let mut show = |tried: adaptive::Tried| {
         let adaptive::Tried {
             name,
@@ -53,20 +54,14 @@ fn report(traces: &Traces) -> Result<(), String> {
             harmful,
             remark,
         } = tried;
-        say(format!("  {name:<52} {harmful:>9} / {cases:<6} {remark}").trim_end());
+        let took = last.elapsed().as_secs();
+        say(format!("  {name:<52} {harmful:>9} / {cases:<6} {took:>4} s  {remark}").trim_end());
+        last = Instant::now();
     };
-    adaptive::reencoded(&mut crew, traces)?
-        .into_iter()
-        .for_each(&mut show);
-    adaptive::laundered(&mut crew, traces)?
-        .into_iter()
-        .for_each(&mut show);
-    adaptive::leaked(&mut crew, traces)?
-        .into_iter()
-        .for_each(&mut show);
-    adaptive::spoofed(&mut crew, traces)?
-        .into_iter()
-        .for_each(&mut show);
+    adaptive::reencoded(&mut crew, traces, &mut show)?;
+    adaptive::laundered(&mut crew, traces, &mut show)?;
+    adaptive::leaked(&mut crew, traces, &mut show)?;
+    adaptive::spoofed(&mut crew, traces, &mut show)?;
     show(adaptive::tiring(&mut crew, traces)?);
     let (index, decision) = pace::at_a_mebibyte(traces);
     say(&format!(
@@ -83,11 +78,15 @@ fn enforcement(traces: &Traces, policy: GuardPolicy) -> Result<(), String> {
     let attended = crew.each(&tasks, |stage, task| {
         let came = replay::task(stage, traces, task, &replay::owner_of(task))?;
         let asked: usize = came.questions.iter().map(|one| one.calls.len()).sum();
-        Ok((
-            came.ran.len() == task.calls.len(),
-            came.questions.len(),
-            asked,
-        ))
+        let completed = came.ran.len() == task.calls.len();
+        if !completed {
+            let last = came.results.last().map_or("", String::as_str);
+            say(&format!(
+                "not completed: {} {}: {last}",
+                task.suite, task.id
+            ));
+        }
+        Ok((completed, came.questions.len(), asked))
     })?;
     let unattended = crew.each(&tasks, |stage, task| {
         let came = replay::task(stage, traces, task, &Owner::Absent)?;

@@ -79,7 +79,8 @@ fn is_seen_by_others(spec: &Spec, argument: &str) -> bool {
         .filter(|sink| sink.argument == argument)
         .any(|sink| match sink.kind {
             SinkKind::Command | SinkKind::Url | SinkKind::Recipient => true,
-            SinkKind::Text | SinkKind::Secret | SinkKind::Name => outward,
-            SinkKind::Path | SinkKind::Amount => false,
+            SinkKind::Text | SinkKind::Name => outward,
+            // Where a tool says that a secret belongs, one may stand; the guard asks about it.
+            SinkKind::Secret | SinkKind::Path | SinkKind::Amount => false,
         })
 }

@@ -15,7 +15,7 @@ use chela_prompt::Tool as ListedTool;
 use chela_skills::AgentSkills;
 use chela_tools::exec::{Commands, CommandsAsk, CommandsSetup};
 use chela_tools::handles::Handles;
-use chela_tools::place::{Access, Root};
+use chela_tools::place::{Access, Root, TrustOf};
 use chela_tools::sandbox::Standing;
 use chela_tools::web::web_tools;
 use chela_tools::{
@@ -69,7 +69,7 @@ pub fn toolbox(ask: &ToolsetAsk<'_>) -> Toolbox {
         sender: ask.sender,
         sandboxed: standing.sandboxed(),
         roots: roots(ask, standing),
-        trust_of: Some(ask.trust.for_tools()),
+        trust_of: Some(trust_in_workspace(ask)),
         journal: ask.journal.clone(),
         spool: ask.spool.clone(),
         sessions: Arc::clone(&ask.sessions),
@@ -244,12 +244,34 @@ fn roots(ask: &ToolsetAsk<'_>, standing: &Standing) -> Vec<Root> {
         Root::new(workspace, Access::Read, Trust::Agent)
     });
     ask.skills
-        .listed()
-        .into_iter()
-        .filter_map(|skill| skill.file.parent())
-        .map(|folder| Root::new(folder, Access::Read, Trust::Owner))
+        .listed_with_trust()
+        .map(|(skill, words)| {
+            let known = ask.trust.clone();
+            Root {
+                trust: Arc::new(move |path| words.join(known.ceiling(path))),
+                ..Root::new(&skill.folder, Access::Read, words)
+            }
+        })
         .chain(workspace)
         .collect()
+}
+
+/// How far files of the workspace are trusted: those of a skill nobody answers for are not the
+/// agent's own words.
+fn trust_in_workspace(ask: &ToolsetAsk<'_>) -> TrustOf {
+    let files = ask.trust.for_tools();
+    let skills: Vec<(PathBuf, Trust)> = ask
+        .skills
+        .listed_with_trust()
+        .filter_map(|(skill, words)| Some((skill.folder.canonicalize().ok()?, words)))
+        .collect();
+    Arc::new(move |path| {
+        let of_skills = skills
+            .iter()
+            .filter(|(folder, _)| path.starts_with(folder))
+            .map(|(_, words)| *words);
+        of_skills.fold(files(path), Trust::join)
+    })
 }
 
 /// The file of an agent's memory index.

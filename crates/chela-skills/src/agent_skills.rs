@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use chela_core::{ContentHash, Host};
+use chela_core::{ContentHash, Host, Trust};
 use serde::Serialize;
 
 use crate::catalog::{Catalog, Entry};
@@ -14,6 +14,7 @@ use crate::name::command_names;
 use crate::rank::{DESCRIBED_PER_MESSAGE, RankIndex, Ranked};
 use crate::settings::{Ranking, SkillLimits, SkillsSettings};
 use crate::skill::Skill;
+use crate::trust::Voucher;
 use crate::uses::Uses;
 
 /// A snapshot of what an agent can do.
@@ -50,6 +51,15 @@ pub enum Presence {
 }
 
 impl AgentSkill {
+    /// How far the words of the skill are trusted: as the owner's only where somebody the owner
+    /// trusts answers for them.
+    pub fn trust_of_words(&self) -> Trust {
+        match self.entry.trust.voucher {
+            Voucher::Build | Voucher::Publisher | Voucher::Owner => Trust::Owner,
+            Voucher::Nobody => Trust::Plugin,
+        }
+    }
+
     pub fn skill(&self) -> &Skill {
         &self.entry.skill
     }
@@ -114,11 +124,15 @@ impl AgentSkills {
 
     /// The skills that belong in the prompt, in the order of the list.
     pub fn listed(&self) -> Vec<&Skill> {
-        let listed = self
-            .skills
+        self.listed_with_trust().map(|(skill, _)| skill).collect()
+    }
+
+    /// The same with how far the words of each are trusted.
+    pub fn listed_with_trust(&self) -> impl Iterator<Item = (&Skill, Trust)> {
+        self.skills
             .iter()
-            .filter(|skill| skill.presence() == Presence::Listed);
-        listed.map(AgentSkill::skill).collect()
+            .filter(|skill| skill.presence() == Presence::Listed)
+            .map(|skill| (skill.skill(), skill.trust_of_words()))
     }
 
     /// The list for the stable zone. Ranked by relevance it holds names alone, so that it stays

@@ -72,8 +72,8 @@ pub use skill::{FileKind, MAX_DESCRIPTION_CHARS, Skill, SkillFile};
 pub use source::{Places, Root, Source, Standing, roots};
 pub use trust::{
     FileChange, FileChangeKind, FirstLook, LockEntry, LockError, Policy, ScanReport, ScanVerdict,
-    SkillContents, SkillScanner, TrustLock, TrustNotice, TrustState, TrustedBy, Trusting, changes,
-    judge,
+    SkillContents, SkillScanner, TrustLock, TrustNotice, TrustState, TrustedBy, Trusting, Voucher,
+    changes, judge,
 };
 pub use uses::{Use, Uses};
 pub use watch::{WatchError, Watching, watch};

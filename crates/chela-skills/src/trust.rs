@@ -55,6 +55,19 @@ impl TrustState {
 pub struct Trusting {
     pub state: TrustState,
     pub reason: String,
+    /// Who answers for these very files.
+    pub voucher: Voucher,
+}
+
+/// Who answers for the files of a skill. Using one nobody answers for is fine; taking its words
+/// for the owner's is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Voucher {
+    Build,
+    Publisher,
+    Owner,
+    Nobody,
 }
 
 impl Trusting {
@@ -62,7 +75,12 @@ impl Trusting {
         Self {
             state,
             reason: reason.into(),
+            voucher: Voucher::Nobody,
         }
+    }
+
+    fn vouched(self, voucher: Voucher) -> Self {
+        Self { voucher, ..self }
     }
 }
 
@@ -86,7 +104,7 @@ pub fn judge(skill: &Skill, lock: &TrustLock, policy: &Policy<'_>) -> Trusting {
     let Some(entry) = lock.entry(skill) else {
         return match standing {
             Standing::BuiltIn if bundled::is_genuine(&skill.name, skill.tree) => {
-                Trusting::new(Trusted, "it is part of this build")
+                Trusting::new(Trusted, "it is part of this build").vouched(Voucher::Build)
             }
             Standing::BuiltIn => {
                 Trusting::new(Quarantined, "its files are not those of this build")
@@ -101,11 +119,11 @@ pub fn judge(skill: &Skill, lock: &TrustLock, policy: &Policy<'_>) -> Trusting {
         return Trusting::new(Quarantined, why.clone());
     }
     if entry.tree == skill.tree {
-        let reason = match entry.by {
-            TrustedBy::FirstSight => "its files are as they were first seen",
-            TrustedBy::Owner => "its files are as you trusted them",
+        let (reason, voucher) = match entry.by {
+            TrustedBy::FirstSight => ("its files are as they were first seen", Voucher::Nobody),
+            TrustedBy::Owner => ("its files are as you trusted them", Voucher::Owner),
         };
-        return Trusting::new(Trusted, reason);
+        return Trusting::new(Trusted, reason).vouched(voucher);
     }
     let changed = changed_files(entry, skill);
     match (standing, policy.on_change) {
@@ -136,7 +154,7 @@ fn by_signature(skill: &Skill, lock: &TrustLock, publishers: &Publishers) -> Opt
         Signature::Valid(key) => {
             let publisher = publishers.find(key)?;
             let reason = format!("every file is as {} signed it", publisher.label());
-            Some(Trusting::new(TrustState::Trusted, reason))
+            Some(Trusting::new(TrustState::Trusted, reason).vouched(Voucher::Publisher))
         }
         Signature::Broken(why) => {
             let reason = format!("its signature does not hold: {why}");

@@ -12,6 +12,7 @@ use chela_tools::Policy;
 use chela_tools::policy::Names;
 
 use super::Conversation;
+use crate::turn::Block;
 
 /// What one skill allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub(super) struct SkillBounds {
     /// Of the skill a person has just called; holds for the turn that follows.
     called: Option<SkillBound>,
     active: Vec<SkillBound>,
+    /// The text of that skill, to be told from what the person says.
+    text: Option<Block>,
 }
 
 impl SkillBound {
@@ -39,8 +42,19 @@ impl SkillBound {
 
 impl Conversation {
     /// A person called a skill: its bound holds for the message that comes of it.
-    pub(super) fn skill_called(&self, bound: Option<SkillBound>) {
-        self.with(|state| state.bounds.called = bound);
+    pub(super) fn skill_called(&self, bound: Option<SkillBound>, text: Block) {
+        self.with(|state| {
+            state.bounds.called = bound;
+            state.bounds.text = Some(text);
+        });
+    }
+
+    /// The text of a skill at the head of a message, as what it is: not the words of the person
+    /// who called it. With what is left of the message.
+    pub(crate) fn skill_text<'m>(&self, message: &'m str) -> Option<(Block, &'m str)> {
+        let skill = self.with(|state| state.bounds.text.take())?;
+        let rest = message.strip_prefix(skill.text.as_str())?;
+        Some((skill, rest.trim_start()))
     }
 
     /// A new message: what narrowed the last one no longer does.

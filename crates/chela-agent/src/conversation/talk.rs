@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use chela_config::model::{ElevatedLevel, ReasoningVisibility, ThinkingLevel, VerboseLevel};
-use chela_core::SessionKey;
+use chela_core::{Origin, SessionKey, Trust};
 use chela_model::{HOW_TO_GET_ONE, Thinking};
 use chela_skills::{LoadedSkill, Uses};
 use chela_tools::sandbox::Standing;
@@ -18,7 +18,7 @@ use crate::session::{ModelSource, Override, SessionError, SessionInfo};
 use crate::slash::{
     ModelRow, ModelState, Setting, SkillRow, Status, Talk, ToolRow, Trouble, Undone,
 };
-use crate::turn::thinking_named;
+use crate::turn::{Block, BlockKind, thinking_named};
 use crate::why::{Answer, why};
 
 impl Talk for Conversation {
@@ -212,8 +212,25 @@ impl Talk for Conversation {
         // A use that is not counted only ranks the skill lower.
         let _ = uses.save();
         let allowed = loaded.allowed_tools.as_deref();
-        self.skill_called(allowed.map(|tools| SkillBound::new(&loaded.name, tools)));
-        Ok(skill_message(&loaded, args))
+        let bound = allowed.map(|tools| SkillBound::new(&loaded.name, tools));
+        let words = skills
+            .skills()
+            .iter()
+            .find(|skill| skill.skill().name == loaded.name)
+            .map_or(Trust::Plugin, |skill| skill.trust_of_words());
+        let file = loaded.folder.join("SKILL.md");
+        let text = skill_message(&loaded);
+        let block = Block {
+            kind: BlockKind::Skills,
+            origin: Origin::file(self.agents.host.compact(&file), &text),
+            trust: words.join(self.agents.file_trust().ceiling(&file)),
+            text: text.clone(),
+        };
+        self.skill_called(bound, block);
+        Ok(match args.trim() {
+            "" => text,
+            args => format!("{text}\n\n{args}"),
+        })
     }
 
     fn is_owner(&self) -> bool {
@@ -307,16 +324,9 @@ impl Conversation {
     }
 }
 
-/// What a person says by calling a skill.
-fn skill_message(skill: &LoadedSkill, args: &str) -> String {
-    let request = match args.trim() {
-        "" => String::new(),
-        args => format!("\n\n{args}"),
-    };
-    format!(
-        "Use the skill `{}`:\n\n{}{request}",
-        skill.name, skill.content
-    )
+/// What the model is told when a person calls a skill.
+fn skill_message(skill: &LoadedSkill) -> String {
+    format!("Use the skill `{}`:\n\n{}", skill.name, skill.content)
 }
 
 fn raw_text(file: &FileReport) -> Option<String> {

@@ -17,7 +17,7 @@ use super::limits::{Repeats, Spent, TurnLimits};
 use super::outlet::Outlet;
 use super::tail::{Block, BlockKind, Sent, tail, unforged};
 use super::{ContextMeter, Reply, Silence, Surface, Turn, TurnError};
-use crate::conversation::{Conversation, Inbound};
+use crate::conversation::{Conversation, Image, Inbound};
 use crate::local;
 use crate::session::{Body, CustomMessage, Entry, Meta, Sender, Source};
 use crate::subagents::{Told, joined};
@@ -52,7 +52,17 @@ impl<'a> Turn<'a> {
         let branch = talk.sessions.branch(&session)?;
         let (news, runs) = Told::apart(talk.subagent_news(&branch));
         blocks.extend(talk.blocks_for(&message.text, is_first(&branch), news));
-        let (content, lead, sent) = content_of(&message, &blocks, &sent_before(&branch));
+        let (skill, said) = match talk.skill_text(&message.text) {
+            Some((skill, "")) => (Some(skill), "Use it now."),
+            Some((skill, said)) => (Some(skill), said),
+            None => (None, message.text.as_str()),
+        };
+        let said = Said {
+            text: said,
+            images: &message.images,
+            skill: skill.as_ref(),
+        };
+        let (content, lead, sent) = content_of(&said, &blocks, &sent_before(&branch));
         let accepted = talk.sessions.accept(
             &session,
             Message::User { content },
@@ -282,17 +292,34 @@ fn details_of(sent: &[Sent], runs: &[String]) -> serde_json::Value {
     }
 }
 
-/// The parts of the message, how many of them are the runtime's, and which blocks they hold.
-fn content_of(message: &Inbound, blocks: &[Block], before: &[Sent]) -> (Vec<Part>, u32, Vec<Sent>) {
+/// A message, and the skill its sender called with it.
+struct Said<'a> {
+    text: &'a str,
+    images: &'a [Image],
+    skill: Option<&'a Block>,
+}
+
+/// The parts of the message, how many of them are not the person's, and which blocks they hold.
+fn content_of(
+    message: &Said<'_>,
+    blocks: &[Block],
+    before: &[Sent],
+) -> (Vec<Part>, u32, Vec<Sent>) {
     let mut content = Vec::new();
     let mut sent = Vec::new();
+    let mut lead = 0;
     if let Some((text, marks)) = tail(blocks, before) {
         content.push(Part::text(text));
         sent = marks;
+        lead += 1;
     }
-    let lead = u32::from(!content.is_empty());
+    if let Some(skill) = message.skill {
+        content.push(Part::text(unforged(&skill.text)));
+        sent.push(Sent::of(skill));
+        lead += 1;
+    }
     if !message.text.is_empty() || message.images.is_empty() {
-        content.push(Part::text(unforged(&message.text)));
+        content.push(Part::text(unforged(message.text)));
     }
     content.extend(message.images.iter().map(|image| Part::Image {
         mime: image.mime.clone(),

@@ -82,6 +82,20 @@ impl Conversation {
     pub(crate) fn may_print_foreign(&self, command: &str) -> bool {
         let foreign = self.foreign_files();
         !foreign.is_empty() && may_read(command, &self.view.workspace.value, &foreign)
+            || self.names_a_doubtful_skill(command)
+    }
+
+    /// Whether a command names the folder of a skill nobody answers for.
+    fn names_a_doubtful_skill(&self, command: &str) -> bool {
+        let Ok(skills) = self.agents.assembler.skills(&self.view.id) else {
+            return false;
+        };
+        let words = || words_in(command).flat_map(|word| word.split('/'));
+        skills
+            .listed_with_trust()
+            .filter(|(_, trust)| *trust < Trust::Agent)
+            .filter_map(|(skill, _)| skill.folder.file_name()?.to_str())
+            .any(|folder| words().any(|word| word == folder))
     }
 
     fn foreign_files(&self) -> Vec<PathBuf> {
@@ -94,22 +108,23 @@ impl Conversation {
 }
 
 fn may_read(command: &str, folder: &Path, foreign: &[PathBuf]) -> bool {
-    let cuts = |c: char| c.is_whitespace() || "\"'`|;&()<>=,:{}".contains(c);
-    command
-        .split(cuts)
-        .filter(|word| !word.is_empty())
-        .any(|word| {
-            let name = word.rsplit('/').next().unwrap_or(word);
-            if READ_MORE.contains(&name) || word.contains(['*', '?', '[', '$']) {
-                return true;
-            }
-            let path = folder.join(word.trim_end_matches('/'));
-            foreign.iter().any(|file| {
-                let same_name = file.file_name().and_then(|own| own.to_str()) == Some(name);
-                // A folder stands for what is in it.
-                same_name || word.starts_with('.') || file.starts_with(&path)
-            })
+    words_in(command).any(|word| {
+        let name = word.rsplit('/').next().unwrap_or(word);
+        if READ_MORE.contains(&name) || word.contains(['*', '?', '[', '$']) {
+            return true;
+        }
+        let path = folder.join(word.trim_end_matches('/'));
+        foreign.iter().any(|file| {
+            let same_name = file.file_name().and_then(|own| own.to_str()) == Some(name);
+            // A folder stands for what is in it.
+            same_name || word.starts_with('.') || file.starts_with(&path)
         })
+    })
+}
+
+fn words_in(command: &str) -> impl Iterator<Item = &str> {
+    let cuts = |c: char| c.is_whitespace() || "\"'`|;&()<>=,:{}".contains(c);
+    command.split(cuts).filter(|word| !word.is_empty())
 }
 
 fn words_of(value: &Value) -> String {

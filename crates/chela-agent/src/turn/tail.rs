@@ -66,6 +66,17 @@ pub struct Sent {
     pub trust: Trust,
 }
 
+impl Sent {
+    pub(crate) fn of(block: &Block) -> Self {
+        Self {
+            kind: block.kind,
+            hash: ContentHash::of(&block.text),
+            origin: block.origin.clone(),
+            trust: block.trust,
+        }
+    }
+}
+
 /// The blocks that are news to a conversation that has heard `sent`, as one text; none when
 /// nothing is new.
 pub fn tail(blocks: &[Block], sent: &[Sent]) -> Option<(String, Vec<Sent>)> {
@@ -89,15 +100,7 @@ pub fn tail(blocks: &[Block], sent: &[Sent]) -> Option<(String, Vec<Sent>)> {
         })
         .collect::<Vec<_>>()
         .join("\n\n");
-    let marks = news
-        .iter()
-        .map(|block| Sent {
-            kind: block.kind,
-            hash: ContentHash::of(&block.text),
-            origin: block.origin.clone(),
-            trust: block.trust,
-        })
-        .collect();
+    let marks = news.iter().map(|block| Sent::of(block)).collect();
     Some((text, marks))
 }
 

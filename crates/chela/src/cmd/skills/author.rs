@@ -30,6 +30,9 @@ pub fn new(
     let file = create(&root, &NewSkill { name, description }).map_err(Fail::new)?;
     screen.line(format!("Made {}.", desk.host.compact(&file)))?;
     screen.line(format!("Fill it in, then: chela skills check {name}"))?;
+    screen.line(format!(
+        "Its words count as yours after: chela skills trust {name}"
+    ))?;
     Ok(Exit::Fine)
 }
 

@@ -41,7 +41,11 @@ impl Store {
     /// Opens or makes the index at `path`. `stamp` names a damaged file that is set aside.
     pub fn open(path: &Path, stamp: u64) -> Result<Self, StoreError> {
         let mut notices = Vec::new();
-        match Self::open_writable(path) {
+        let opened = {
+            let _no_repair = Repair::kept_away(path);
+            Self::open_writable(path)
+        };
+        match opened {
             Ok(connection) => Ok(Self::ready(connection, path, Access::Write, notices)),
             Err(Trouble::Newer(version)) => {
                 let own = own_name(path);
@@ -96,10 +100,14 @@ impl Store {
     pub fn open_after_damage(path: &Path, stamp: u64) -> Result<Self, StoreError> {
         let aside = Repair::begin(path).and_then(|repair| {
             // Another process may have put a whole file there since.
-            let whole = Self::open_writable(path).is_ok_and(|connection| is_whole(&connection));
-            match whole {
-                true => Ok(None),
-                false => repair.set_aside(stamp).map(Some),
+            match Self::open_writable(path).and_then(|connection| is_whole(&connection)) {
+                Ok(true) => Ok(None),
+                Ok(false) => repair.set_aside(stamp).map(Some),
+                Err(Trouble::Sql(error)) if is_damage(&error) => {
+                    repair.set_aside(stamp).map(Some)
+                }
+                // One that is busy being filled is no damaged one.
+                Err(trouble) => Err(trouble),
             }
         });
         let mut store = Self::open(path, stamp)?;
@@ -225,10 +233,9 @@ impl Store {
 }
 
 /// Whether every page of the file can be read.
-fn is_whole(connection: &Connection) -> bool {
-    connection
-        .query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
-        .is_ok_and(|found| found == "ok")
+fn is_whole(connection: &Connection) -> Result<bool, Trouble> {
+    let found = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))?;
+    Ok(found == "ok")
 }
 
 fn readable(connection: &Connection) -> Result<(), Trouble> {

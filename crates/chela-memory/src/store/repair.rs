@@ -19,16 +19,20 @@ impl<'a> Repair<'a> {
     /// Waits for other processes that repair the same index. What was found before may have been
     /// put right by them: look again.
     pub fn begin(path: &'a Path) -> Result<Self, Trouble> {
-        let lock = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(beside(path, ".repair"))?;
+        let lock = lock_file(path)?;
         let locked = lock.lock().is_ok();
         Ok(Self {
             path,
             _lock: locked.then_some(lock),
         })
+    }
+
+    /// Keeps repairs away while an index is opened: one in the middle of its work would remove
+    /// what the opening has just made beside the file. None where there are no locks.
+    pub fn kept_away(path: &Path) -> Option<File> {
+        let lock = lock_file(path).ok()?;
+        lock.lock_shared().ok()?;
+        Some(lock)
     }
 
     /// Moves the index away, to a name that tells when.
@@ -51,6 +55,14 @@ impl<'a> Repair<'a> {
         }
         Ok(aside)
     }
+}
+
+fn lock_file(path: &Path) -> std::io::Result<File> {
+    File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(beside(path, ".repair"))
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {

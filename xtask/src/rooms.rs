@@ -6,8 +6,9 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The rooms from the ground up. Each of the last three may use everything below it.
-const ROOMS: [&str; 13] = [
+const ROOMS: [&str; 14] = [
     "chela-core",
+    "chela-store",
     "chela-config",
     "chela-workspace",
     "chela-skills",
@@ -29,13 +30,17 @@ const CORE_AND_CONFIG: &[&str] = &["chela-core", "chela-config"];
 /// may use none and fails the test, so a new room is a line here.
 const TABLE: &[(&str, &[&str])] = &[
     ("chela-core", &[]),
+    ("chela-store", &[]),
     ("chela-config", CORE),
     ("chela-workspace", CORE_AND_CONFIG),
     ("chela-skills", CORE_AND_CONFIG),
-    ("chela-memory", CORE_AND_CONFIG),
+    (
+        "chela-memory",
+        &["chela-core", "chela-config", "chela-store"],
+    ),
     ("chela-prompt", CORE),
     ("chela-guard", CORE_AND_CONFIG),
-    ("chela-ledger", CORE),
+    ("chela-ledger", &["chela-core", "chela-store"]),
     ("chela-model", CORE_AND_CONFIG),
     ("chela-plugins", CORE_AND_CONFIG),
     (
@@ -48,8 +53,8 @@ const TABLE: &[(&str, &[&str])] = &[
             "chela-skills",
         ],
     ),
-    ("chela-agent", ROOMS.split_at(11).0),
-    ("chela-gateway", ROOMS.split_at(12).0),
+    ("chela-agent", ROOMS.split_at(12).0),
+    ("chela-gateway", ROOMS.split_at(13).0),
     ("chela", &ROOMS),
     ("chela-testkit", &["chela-core", "chela-model"]),
     ("xtask", &[]),

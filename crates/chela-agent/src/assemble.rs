@@ -24,10 +24,10 @@ use chela_workspace::{
     SessionScope, Turn, Workspace,
 };
 
+use crate::installation_secret::{SecretError, installation_secret};
 use crate::knobs::{Knobs, OwnerView, built_in_heartbeat};
 use crate::report::{Limits, SandboxState};
 use crate::sandbox;
-use crate::secret::{SecretError, installation_secret};
 use crate::secrets::redactor_for_prompts;
 use crate::skills::{listing_of, skills_of};
 use crate::toolset;

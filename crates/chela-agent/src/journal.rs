@@ -15,9 +15,8 @@ use std::time::Duration;
 use chela_config::Loaded;
 use chela_config::model::BareUnit;
 use chela_core::{AgentId, Host};
+use chela_store::FileError;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
-
-use crate::database::{self, Fault, OpenTrouble};
 
 pub use list::{Change, ListAsk};
 pub(crate) use pen::Pen;
@@ -45,44 +44,8 @@ pub struct Retention {
 /// Why the journal cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    #[error(
-        "the journal {} is damaged; move it aside to begin a new one (older changes cannot be taken back then)",
-        path.display()
-    )]
-    Damaged {
-        path: PathBuf,
-        source: rusqlite::Error,
-    },
-    #[error(
-        "the journal {} was written by a newer Chela (format {found}); update Chela to read it",
-        path.display()
-    )]
-    Newer { path: PathBuf, found: i64 },
-    #[error("another process is writing the journal {}; try again in a moment", path.display())]
-    Busy {
-        path: PathBuf,
-        source: rusqlite::Error,
-    },
-    #[error("the disk is full: nothing more can be kept in {}; free some space", path.display())]
-    DiskFull {
-        path: PathBuf,
-        source: rusqlite::Error,
-    },
-    #[error("the journal {} cannot be written; check its owner and permissions", path.display())]
-    ReadOnly {
-        path: PathBuf,
-        source: rusqlite::Error,
-    },
-    #[error("the folder {} cannot be made", path.display())]
-    Folder {
-        path: PathBuf,
-        source: std::io::Error,
-    },
-    #[error("the journal {} failed", path.display())]
-    Other {
-        path: PathBuf,
-        source: rusqlite::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     #[error("{} has a name that is no text, which the journal cannot hold", path.display())]
     Name { path: PathBuf },
     #[error("{} needs more room than guard.journal.size ({most} bytes) gives", path.display())]
@@ -163,8 +126,7 @@ impl Journal {
         match open {
             Some(connection) => Ok(connection),
             none => {
-                let connection = database::open(&self.path, &schema::FORMAT)
-                    .map_err(|trouble| self.closed(trouble))?;
+                let connection = chela_store::open(&self.path, &schema::FORMAT)?;
                 Ok(none.insert(connection))
             }
         }
@@ -175,26 +137,8 @@ impl Journal {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn closed(&self, trouble: OpenTrouble) -> JournalError {
-        match trouble {
-            OpenTrouble::Folder(path, source) => JournalError::Folder { path, source },
-            OpenTrouble::Newer(found) => JournalError::Newer {
-                path: self.path.clone(),
-                found,
-            },
-            OpenTrouble::Sqlite(error) => self.explain(error),
-        }
-    }
-
     fn explain(&self, source: rusqlite::Error) -> JournalError {
-        let path = self.path.clone();
-        match Fault::of(&source) {
-            Fault::Damaged => JournalError::Damaged { path, source },
-            Fault::Busy => JournalError::Busy { path, source },
-            Fault::DiskFull => JournalError::DiskFull { path, source },
-            Fault::ReadOnly => JournalError::ReadOnly { path, source },
-            Fault::Other => JournalError::Other { path, source },
-        }
+        schema::FORMAT.explain(&self.path, source).into()
     }
 }
 

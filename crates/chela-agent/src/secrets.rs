@@ -13,7 +13,7 @@ use futures_util::FutureExt;
 use serde_json::Value;
 
 use crate::canary;
-use crate::secret::installation_secret;
+use crate::installation_secret::installation_secret;
 
 /// Words in names of variables whose values are credentials.
 const TELLING: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];

@@ -1,9 +1,16 @@
 //! The tables. A version is a step in `STEPS`; files of an older version take the missing ones.
 
-use rusqlite::{Connection, TransactionBehavior};
+use chela_store::{Format, Room};
+use rusqlite::Transaction;
 
 /// The format this version writes.
-pub const VERSION: i64 = STEPS.len() as i64;
+pub const FORMAT: Format = Format {
+    name: "the ledger",
+    if_damaged: "`chela audit verify` says where. Move the file aside to begin a new one",
+    steps: &STEPS,
+    mend: Some(reseal),
+    room: Room::GivenBack,
+};
 
 /// `seal` columns hold a hash over the rest of their row, so that a row that changed
 /// by itself is noticed; records have theirs in the audit chain.
@@ -103,18 +110,10 @@ const STEPS: [&str; 2] = [
 /// Since this version the seals cover whole rows of calls and sessions.
 const WHOLE_ROWS: usize = 2;
 
-/// Brings a file to [`VERSION`]. Two processes may try at once: the second finds the work done.
-pub fn upgrade(connection: &mut Connection) -> rusqlite::Result<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let found: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    let done = usize::try_from(found).unwrap_or(0);
-    for step in STEPS.iter().skip(done) {
-        transaction.execute_batch(step)?;
-    }
+fn reseal(transaction: &Transaction<'_>, done: usize) -> rusqlite::Result<()> {
     if (1..WHOLE_ROWS).contains(&done) {
-        crate::spend::reseal_calls(&transaction)?;
-        crate::record::reseal_sessions(&transaction)?;
+        crate::spend::reseal_calls(transaction)?;
+        crate::record::reseal_sessions(transaction)?;
     }
-    transaction.pragma_update(None, "user_version", VERSION)?;
-    transaction.commit()
+    Ok(())
 }

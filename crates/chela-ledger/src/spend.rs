@@ -35,7 +35,7 @@ impl std::ops::Add for Amount {
 }
 
 /// A call that is about to be made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReserveAsk {
     pub agent: String,
     pub session: String,

@@ -2,17 +2,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
-use std::time::Duration;
 
 use chela_core::Host;
 use chela_core::secret::Redactor;
-use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
+use chela_store::FileError;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::record::Recents;
 use crate::schema;
-
-/// How long a writer waits for another before it gives up.
-const BUSY: Duration = Duration::from_secs(10);
 
 /// Everything on record: requests, audit chain, spending. Several processes may have it open.
 #[derive(Debug)]
@@ -27,40 +24,12 @@ pub struct Ledger {
 /// Why the ledger cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
-    #[error(
-        "the ledger {} is damaged: {what}; `chela audit verify` says where. Move the file aside to begin a new one",
-        path.display()
-    )]
-    Damaged { path: PathBuf, what: String },
-    #[error(
-        "the ledger {} was written by a newer Chela (format {found}, this one knows {}); update Chela to read it",
-        path.display(), schema::VERSION
-    )]
-    Newer { path: PathBuf, found: i64 },
-    #[error("another process is writing the ledger {}; try again in a moment", path.display())]
-    Busy {
-        path: PathBuf,
-        source: rusqlite::Error,
-    },
-    #[error("the disk is full: nothing more can be kept in {}; free some space", path.display())]
-    DiskFull {
-        path: PathBuf,
-        source: rusqlite::Error,
-    },
-    #[error("the ledger {} cannot be written; check its owner and permissions", path.display())]
-    ReadOnly {
-        path: PathBuf,
-        source: rusqlite::Error,
-    },
+    #[error(transparent)]
+    Store(#[from] FileError),
     #[error("{} cannot be used: {source}", path.display())]
     File {
         path: PathBuf,
         source: std::io::Error,
-    },
-    #[error("the ledger {} failed", path.display())]
-    Other {
-        path: PathBuf,
-        source: rusqlite::Error,
     },
     #[error("there is no request {0} on record; `chela turn list` shows which there are")]
     NoRecord(i64),
@@ -97,26 +66,7 @@ impl Ledger {
     }
 
     pub fn open_file(host: &Host, path: &Path) -> Result<Self, LedgerError> {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(|source| LedgerError::File {
-                path: folder.to_owned(),
-                source,
-            })?;
-        }
-        keep_private(path);
-        let connection = Connection::open(path)
-            .and_then(|mut connection| {
-                prepare(&mut connection)?;
-                Ok(connection)
-            })
-            .map_err(|error| explain(path, error))?;
-        let found = version(&connection).map_err(|error| explain(path, error))?;
-        if found > schema::VERSION {
-            return Err(LedgerError::Newer {
-                path: path.to_owned(),
-                found,
-            });
-        }
+        let connection = chela_store::open(path, &schema::FORMAT)?;
         Ok(Self {
             connection: Mutex::new(connection),
             path: path.to_owned(),
@@ -195,11 +145,8 @@ impl Ledger {
 
     pub(crate) fn explained(&self, trouble: Trouble) -> LedgerError {
         match trouble {
-            Trouble::Sqlite(error) => explain(&self.path, error),
-            Trouble::Damage(what) => LedgerError::Damaged {
-                path: self.path.clone(),
-                what,
-            },
+            Trouble::Sqlite(error) => schema::FORMAT.explain(&self.path, error).into(),
+            Trouble::Damage(what) => schema::FORMAT.damaged(&self.path, what).into(),
             Trouble::NoRecord(id) => LedgerError::NoRecord(id),
             Trouble::Json(error) => error.into(),
             Trouble::File(path, source) => LedgerError::File { path, source },
@@ -234,63 +181,6 @@ impl From<serde_json::Error> for Trouble {
     fn from(error: serde_json::Error) -> Self {
         Self::Json(error)
     }
-}
-
-fn explain(path: &Path, source: rusqlite::Error) -> LedgerError {
-    let path = path.to_owned();
-    match source.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => LedgerError::Damaged {
-            path,
-            what: source.to_string(),
-        },
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            LedgerError::Busy { path, source }
-        }
-        Some(ErrorCode::DiskFull) => LedgerError::DiskFull { path, source },
-        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-            LedgerError::ReadOnly { path, source }
-        }
-        _ => LedgerError::Other { path, source },
-    }
-}
-
-/// What was said is nobody else's business: the file is made for its owner alone, and SQLite
-/// gives its journal the same permissions. Best effort: opening says what is wrong.
-fn keep_private(path: &Path) {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        let _ = std::fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path);
-    }
-    #[cfg(not(unix))]
-    let _ = path;
-}
-
-fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(BUSY)?;
-    connection.set_prepared_statement_cache_capacity(64);
-    // Fails on a file that is no database, before anything is changed.
-    let found = version(connection)?;
-    if found > schema::VERSION {
-        return Ok(());
-    }
-    // What is deleted is gone, and gives its room back; the latter only in a new file.
-    connection.pragma_update(None, "secure_delete", "ON")?;
-    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
-    connection.pragma_update(None, "temp_store", "MEMORY")?;
-    if found < schema::VERSION {
-        schema::upgrade(connection)?;
-    }
-    Ok(())
-}
-
-fn version(connection: &Connection) -> rusqlite::Result<i64> {
-    connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
 #[cfg(test)]

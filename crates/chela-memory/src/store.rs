@@ -12,12 +12,13 @@ mod trouble;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use chela_store::Fault;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use repair::Repair;
 pub use schema::VERSION;
+use trouble::Trouble;
 pub use trouble::{Notice, StoreError, explain};
-use trouble::{Trouble, is_busy, is_damage};
 
 /// How long a writer waits for another before it gives up.
 const BUSY: Duration = Duration::from_secs(10);
@@ -58,12 +59,12 @@ impl Store {
                     Err(trouble) => Self::in_memory(path, notices, &trouble.to_string()),
                 }
             }
-            Err(Trouble::Sql(error)) if is_damage(&error) => {
+            Err(Trouble::Sql(error)) if Fault::of(&error) == Fault::Damaged => {
                 let repaired = Repair::begin(path).and_then(|repair| {
                     // Another process may have been faster.
                     match Self::open_writable(path) {
                         Ok(connection) => return Ok((None, connection)),
-                        Err(Trouble::Sql(error)) if is_damage(&error) => {}
+                        Err(Trouble::Sql(error)) if Fault::of(&error) == Fault::Damaged => {}
                         Err(trouble) => return Err(trouble),
                     }
                     let aside = repair.set_aside(stamp)?;
@@ -80,7 +81,7 @@ impl Store {
                     Err(trouble) => Self::in_memory(path, notices, &trouble.to_string()),
                 }
             }
-            Err(Trouble::Sql(error)) if is_busy(&error) => Err(StoreError::Busy {
+            Err(Trouble::Sql(error)) if Fault::of(&error) == Fault::Busy => Err(StoreError::Busy {
                 path: path.to_owned(),
                 source: error,
             }),
@@ -103,7 +104,7 @@ impl Store {
             match Self::open_writable(path).and_then(|connection| is_whole(&connection)) {
                 Ok(true) => Ok(None),
                 Ok(false) => repair.set_aside(stamp).map(Some),
-                Err(Trouble::Sql(error)) if is_damage(&error) => {
+                Err(Trouble::Sql(error)) if Fault::of(&error) == Fault::Damaged => {
                     repair.set_aside(stamp).map(Some)
                 }
                 // One that is busy being filled is no damaged one.

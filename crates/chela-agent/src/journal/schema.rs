@@ -1,9 +1,12 @@
 //! The tables.
 
-use crate::database::{Format, Room};
+use chela_store::{Format, Room};
 
 pub(super) const FORMAT: Format = Format {
+    name: "the journal",
+    if_damaged: "move it aside to begin a new one (older changes cannot be taken back then)",
     steps: &STEPS,
+    mend: None,
     room: Room::GivenBack,
 };
 

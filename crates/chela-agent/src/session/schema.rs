@@ -1,10 +1,13 @@
 //! The tables.
 
-use crate::database::{Format, Room};
+use chela_store::{Format, Room};
 
 /// The format this version writes.
 pub const FORMAT: Format = Format {
+    name: "the session file",
+    if_damaged: "nothing was changed. `chela sessions rescue` saves what can be read of it",
     steps: &STEPS,
+    mend: None,
     room: Room::Kept,
 };
 

@@ -6,13 +6,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use chela_core::secret::Redactor;
 use chela_core::{AgentId, ContentHash, Host, SessionKey};
+use chela_store::FileError;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use serde::Serialize;
 
 use super::record::Settings;
 use super::reset::{ResetRules, ResetWhy};
 use super::schema;
-use crate::database::{self, Fault, OpenTrouble};
 
 /// The sessions of one agent. Cheap calls that do not wait but for the disk.
 #[derive(Debug)]
@@ -44,44 +44,8 @@ pub struct Session {
 /// Why sessions cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    #[error(
-        "the session file {} is damaged; nothing was changed. `chela sessions rescue` saves what can be read of it",
-        path.display()
-    )]
-    Damaged {
-        path: PathBuf,
-        source: rusqlite::Error,
-    },
-    #[error(
-        "the session file {} was written by a newer Chela (format {found}, this one knows {}); update Chela to read it",
-        path.display(), schema::FORMAT.version()
-    )]
-    Newer { path: PathBuf, found: i64 },
-    #[error("another process is writing the session file {}; try again in a moment", path.display())]
-    Busy {
-        path: PathBuf,
-        source: rusqlite::Error,
-    },
-    #[error("the disk is full: nothing more can be kept in {}; free some space", path.display())]
-    DiskFull {
-        path: PathBuf,
-        source: rusqlite::Error,
-    },
-    #[error("the session file {} cannot be written; check its owner and permissions", path.display())]
-    ReadOnly {
-        path: PathBuf,
-        source: rusqlite::Error,
-    },
-    #[error("the folder {} cannot be made", path.display())]
-    Folder {
-        path: PathBuf,
-        source: std::io::Error,
-    },
-    #[error("the session file {} failed", path.display())]
-    Other {
-        path: PathBuf,
-        source: rusqlite::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     #[error("an entry for {} cannot be written as JSON", path.display())]
     Unwritable {
         path: PathBuf,
@@ -119,15 +83,14 @@ impl Sessions {
     }
 
     pub fn open_file(host: &Host, path: &Path) -> Result<Self, SessionError> {
-        let connection = database::open(path, &schema::FORMAT).map_err(|why| closed(path, why))?;
+        let connection = chela_store::open(path, &schema::FORMAT)?;
         Ok(Self::with(connection, path, host))
     }
 
     /// Sessions that leave no trace.
     pub fn in_memory(host: &Host) -> Result<Self, SessionError> {
         let path = Path::new(":memory:");
-        let connection =
-            database::open_in_memory(&schema::FORMAT).map_err(|why| closed(path, why))?;
+        let connection = chela_store::open_in_memory(&schema::FORMAT)?;
         Ok(Self::with(connection, path, host))
     }
 
@@ -416,29 +379,11 @@ pub(super) fn millis(time: SystemTime) -> u64 {
         .map_or(0, |since| since.as_millis().try_into().unwrap_or(u64::MAX))
 }
 
-fn closed(path: &Path, why: OpenTrouble) -> SessionError {
-    match why {
-        OpenTrouble::Folder(path, source) => SessionError::Folder { path, source },
-        OpenTrouble::Newer(found) => SessionError::Newer {
-            path: path.to_owned(),
-            found,
-        },
-        OpenTrouble::Sqlite(error) => explain(path, error),
-    }
-}
-
 /// Names the trouble behind an SQLite error, and what to do.
 pub(super) fn explain(path: &Path, source: rusqlite::Error) -> SessionError {
-    let path = path.to_owned();
-    if matches!(source, rusqlite::Error::QueryReturnedNoRows) {
-        return SessionError::Gone;
-    }
-    match Fault::of(&source) {
-        Fault::Damaged => SessionError::Damaged { path, source },
-        Fault::DiskFull => SessionError::DiskFull { path, source },
-        Fault::Busy => SessionError::Busy { path, source },
-        Fault::ReadOnly => SessionError::ReadOnly { path, source },
-        Fault::Other => SessionError::Other { path, source },
+    match source {
+        rusqlite::Error::QueryReturnedNoRows => SessionError::Gone,
+        source => schema::FORMAT.explain(path, source).into(),
     }
 }
 

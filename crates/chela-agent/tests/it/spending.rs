@@ -12,7 +12,7 @@ use chela_agent::agent::Agents;
 use chela_agent::conversation::{Conversation, ConversationAsk, Inbound};
 use chela_agent::turn::Ended;
 use chela_core::{Host, SessionKey, Usage};
-use chela_ledger::{Amount, Limit, LimitOf, LimitScope, RecordFilter, ReserveAsk, Summary};
+use chela_ledger::{Limit, LimitOf, LimitScope, RecordFilter, ReserveAsk, Summary};
 use chela_testkit::{Endpoint, Fault, Script, Step, Tokens};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -31,15 +31,7 @@ pub(crate) fn spent_by(agents: &Agents, session: &str) -> u64 {
     let ask = ReserveAsk {
         agent: "main".into(),
         session: session.into(),
-        turn: String::new(),
-        job: String::new(),
-        model: String::new(),
-        estimate: Amount::default(),
-        known: Amount::default(),
-        limits: Vec::new(),
-        day: String::new(),
-        month: String::new(),
-        lasts: 0,
+        ..ReserveAsk::default()
     };
     let ledger = agents.ledger().expect("a ledger");
     ledger.used(&ask, &limit).expect("an amount").tokens

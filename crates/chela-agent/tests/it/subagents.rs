@@ -219,6 +219,31 @@ fn spawn(arguments: Value) -> Step {
     Step::tool("sessions_spawn", arguments)
 }
 
+/// The script of one sub-agent that answers `says`.
+fn one_child(says: &str) -> [Step; 3] {
+    [
+        child("", Step::reply(says)),
+        spawn(json!({ "task": "x" })),
+        Step::reply("Started."),
+    ]
+}
+
+/// The script of a sub-agent that has one of its own and waits for it.
+fn child_of_a_child() -> [Step; 6] {
+    let once = |step| Step {
+        times: Some(1),
+        ..child("middle", step)
+    };
+    [
+        child("low", Step::reply("From below.")),
+        once(spawn(json!({ "task": "low down" }))),
+        once(Step::reply("Waiting.")),
+        child("middle", Step::reply("All told.")),
+        spawn(json!({ "task": "middle of it" })),
+        Step::reply("Started."),
+    ]
+}
+
 fn stalled() -> Step {
     child("", Step::reply("never").fault(Fault::Stall(0)))
 }

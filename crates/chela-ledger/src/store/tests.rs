@@ -3,6 +3,7 @@ use std::os::unix::fs::PermissionsExt;
 use crate::testing::Desk;
 use crate::{Ledger, LedgerError, ledger_file};
 use chela_core::Host;
+use chela_store::FileError;
 
 #[test]
 fn the_file_is_its_owners_alone() {
@@ -28,7 +29,10 @@ fn a_newer_file_is_left_alone() {
     desk.sql().pragma_update(None, "user_version", 99).unwrap();
     let error = Ledger::open(&desk.host).unwrap_err();
     assert!(
-        matches!(error, LedgerError::Newer { found: 99, .. }),
+        matches!(
+            error,
+            LedgerError::Store(FileError::Newer { found: 99, .. })
+        ),
         "{error}"
     );
     assert!(error.to_string().contains("update Chela"));
@@ -47,6 +51,9 @@ fn damage_is_explained() {
     )
     .unwrap();
     let error = Ledger::open(&host).unwrap_err();
-    assert!(matches!(error, LedgerError::Damaged { .. }), "{error}");
+    assert!(
+        matches!(error, LedgerError::Store(FileError::Damaged { .. })),
+        "{error}"
+    );
     assert!(error.to_string().contains("ledger.sqlite"));
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::ErrorCode;
+use chela_store::Fault;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -76,18 +76,12 @@ impl std::fmt::Display for Notice {
 /// Names the trouble behind an SQLite error.
 pub fn explain(path: &Path, source: rusqlite::Error) -> StoreError {
     let path = path.to_owned();
-    if is_damage(&source) {
-        return StoreError::Damaged { path, source };
-    }
-    match source.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => StoreError::DiskFull { path, source },
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            StoreError::Busy { path, source }
-        }
-        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-            StoreError::ReadOnly { path, source }
-        }
-        _ => StoreError::Other { path, source },
+    match Fault::of(&source) {
+        Fault::Damaged => StoreError::Damaged { path, source },
+        Fault::DiskFull => StoreError::DiskFull { path, source },
+        Fault::Busy => StoreError::Busy { path, source },
+        Fault::ReadOnly => StoreError::ReadOnly { path, source },
+        Fault::Other => StoreError::Other { path, source },
     }
 }
 
@@ -100,20 +94,4 @@ pub enum Trouble {
     Io(#[from] std::io::Error),
     #[error("format {0} is newer")]
     Newer(i64),
-}
-
-pub fn is_damage(error: &rusqlite::Error) -> bool {
-    match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => true,
-        // A table that ought to be there is missing: something else wrote this file.
-        Some(ErrorCode::Unknown) => error.to_string().contains("no such"),
-        _ => false,
-    }
-}
-
-pub fn is_busy(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
-    )
 }

@@ -1,6 +1,7 @@
 use std::process::{Command, Stdio};
 
 use chela_model::Message;
+use chela_store::FileError;
 
 use super::super::tests_support::{Fixture, HOUR, assistant, key, user};
 use super::super::{Daily, Meta, ModelSource, Override, ResetRules, ResetWhy, Sessions};
@@ -111,7 +112,10 @@ fn a_newer_file_is_refused_and_left_alone() {
     raw.pragma_update(None, "user_version", 99).unwrap();
     drop(raw);
     let error = Sessions::open_file(&fixture.host, &path).unwrap_err();
-    assert!(matches!(error, SessionError::Newer { found: 99, .. }));
+    assert!(matches!(
+        error,
+        SessionError::File(FileError::Newer { found: 99, .. })
+    ));
     assert!(error.to_string().contains("newer Chela"), "{error}");
 }
 
@@ -143,7 +147,10 @@ fn damage_is_explained_and_what_is_left_is_saved() {
         .by_id(session.id.as_str())
         .and_then(|found| sessions.branch(&found.unwrap()))
         .unwrap_err();
-    assert!(matches!(error, SessionError::Damaged { .. }), "{error:?}");
+    assert!(
+        matches!(error, SessionError::File(FileError::Damaged { .. })),
+        "{error:?}"
+    );
     drop(sessions);
     assert_eq!(std::fs::read(&path).unwrap(), bytes, "nothing was changed");
 
@@ -174,7 +181,10 @@ fn a_file_that_is_no_database_is_not_touched() {
     std::fs::write(&path, &text).unwrap();
     let host = chela_core::Host::fixed(dir.path());
     let error = Sessions::open_file(&host, &path).unwrap_err();
-    assert!(matches!(error, SessionError::Damaged { .. }), "{error:?}");
+    assert!(
+        matches!(error, SessionError::File(FileError::Damaged { .. })),
+        "{error:?}"
+    );
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
 }
 

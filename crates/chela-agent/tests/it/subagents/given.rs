@@ -4,7 +4,7 @@ use chela_ledger::{AuditFilter, AuditKind};
 use chela_testkit::Step;
 use serde_json::json;
 
-use super::{Home, child, spawn, tools_of};
+use super::{Home, child, one_child, spawn, tools_of};
 use crate::spending::spent_by;
 
 #[test]
@@ -59,14 +59,7 @@ fn a_task_is_handed_on_and_its_result_comes_back() {
 
 #[test]
 fn a_start_is_on_record_before_it_happens() {
-    let home = Home::new(
-        [
-            child("", Step::reply("Done.")),
-            spawn(json!({ "task": "x" })),
-            Step::reply("Started."),
-        ],
-        json!({}),
-    );
+    let home = Home::new(one_child("Done."), json!({}));
     home.say("go");
     home.settle();
     let ledger = home.agents.ledger().expect("a ledger");
@@ -104,11 +97,7 @@ fn a_fork_knows_the_conversation_and_nobody_else_does() {
 #[test]
 fn what_the_parent_may_not_the_child_may_not() {
     let home = Home::new(
-        [
-            child("", Step::reply("Done.")),
-            spawn(json!({ "task": "x" })),
-            Step::reply("Started."),
-        ],
+        one_child("Done."),
         json!({
             "tools": { "deny": ["exec", "process"], "subagents": { "tools": { "deny": ["write"] } } },
         }),
@@ -146,14 +135,7 @@ fn another_agent_gets_no_folders_its_parent_has_not() {
 
 #[test]
 fn what_a_sub_agent_spends_is_its_parents_spending() {
-    let home = Home::new(
-        [
-            child("", Step::reply("Done.")),
-            spawn(json!({ "task": "x" })),
-            Step::reply("Started."),
-        ],
-        json!({}),
-    );
+    let home = Home::new(one_child("Done."), json!({}));
     home.say("go");
     home.settle();
     let used = spent_by(&home.agents, home.talk().session().id.as_str());

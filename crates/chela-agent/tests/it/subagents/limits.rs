@@ -3,7 +3,7 @@
 use chela_testkit::Step;
 use serde_json::json;
 
-use super::{Home, child, spawn, stalled, subagents};
+use super::{Home, child, child_of_a_child, one_child, spawn, stalled, subagents};
 
 #[test]
 fn there_are_never_more_than_the_config_allows() {
@@ -89,23 +89,8 @@ fn one_that_waits_can_be_ended() {
 /// With one place, whoever waits for its own sub-agents must not keep it.
 #[test]
 fn a_place_is_not_kept_while_waiting_for_others() {
-    let middle = Step {
-        times: Some(1),
-        ..child("middle", spawn(json!({ "task": "low down" })))
-    };
-    let waits = Step {
-        times: Some(1),
-        ..child("middle", Step::reply("Waiting."))
-    };
     let home = Home::new(
-        [
-            child("low", Step::reply("From below.")),
-            middle,
-            waits,
-            child("middle", Step::reply("All told.")),
-            spawn(json!({ "task": "middle of it" })),
-            Step::reply("Started."),
-        ],
+        child_of_a_child(),
         subagents(json!({ "maxSpawnDepth": 2, "maxConcurrent": 1 })),
     );
     home.say("go");
@@ -117,11 +102,7 @@ fn a_place_is_not_kept_while_waiting_for_others() {
 fn sessions_of_those_that_ended_are_put_away() {
     let run = |minutes: u64| {
         let mut home = Home::new(
-            [
-                child("", Step::reply("Done.")),
-                spawn(json!({ "task": "x" })),
-                Step::reply("Started."),
-            ],
+            one_child("Done."),
             subagents(json!({ "archiveAfterMinutes": minutes })),
         );
         home.say("go");
@@ -186,14 +167,7 @@ fn time_runs_out_and_silence_is_no_result() {
     home.say("go");
     assert!(home.news().contains("Status: limit: 1 seconds"));
 
-    let home = Home::new(
-        [
-            child("", Step::reply("NO_REPLY")),
-            spawn(json!({ "task": "x" })),
-            Step::reply("Started."),
-        ],
-        json!({}),
-    );
+    let home = Home::new(one_child("NO_REPLY"), json!({}));
     home.say("go");
     assert!(
         home.news()

@@ -5,7 +5,7 @@ use chela_core::SessionKey;
 use chela_testkit::{Rule, Step};
 use serde_json::json;
 
-use super::{Home, Watched, child, message, spawn, subagents};
+use super::{Home, Watched, child, child_of_a_child, message, spawn, subagents};
 
 #[test]
 fn a_turn_that_runs_hears_of_it_between_two_steps() {
@@ -80,25 +80,7 @@ fn a_question_of_a_sub_agent_reaches_who_watches_its_parent() {
 
 #[test]
 fn a_sub_agent_of_a_sub_agent_reports_to_it() {
-    let middle = Step {
-        times: Some(1),
-        ..child("middle", spawn(json!({ "task": "low down" })))
-    };
-    let waits = Step {
-        times: Some(1),
-        ..child("middle", Step::reply("Waiting."))
-    };
-    let home = Home::new(
-        [
-            child("low", Step::reply("From below.")),
-            middle,
-            waits,
-            child("middle", Step::reply("All told.")),
-            spawn(json!({ "task": "middle of it" })),
-            Step::reply("Started."),
-        ],
-        subagents(json!({ "maxSpawnDepth": 2 })),
-    );
+    let home = Home::new(child_of_a_child(), subagents(json!({ "maxSpawnDepth": 2 })));
     home.say("go");
     let news = home.news();
     assert!(news.contains("All told."), "{news}");

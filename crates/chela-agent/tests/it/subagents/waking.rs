@@ -5,7 +5,7 @@ use std::time::Duration;
 use chela_testkit::{Rule, Step};
 use serde_json::json;
 
-use super::{Home, child, spawn, stalled};
+use super::{Home, child, one_child, spawn, stalled};
 
 fn woken(step: Step) -> Step {
     step.when(Rule {
@@ -76,14 +76,7 @@ fn the_end_of_a_command_wakes_it() {
 
 #[test]
 fn what_was_stopped_or_wants_no_word_wakes_nobody() {
-    let quiet = Home::new(
-        [
-            child("", Step::reply("ANNOUNCE_SKIP")),
-            spawn(json!({ "task": "x" })),
-            Step::reply("Started."),
-        ],
-        json!({}),
-    );
+    let quiet = Home::new(one_child("ANNOUNCE_SKIP"), json!({}));
     let stopped = Home::new(
         [
             stalled(),

@@ -2,7 +2,7 @@
 //! far as it is known, and looking again changes nothing.
 
 use chela_core::Host;
-use chela_ledger::{Amount, Ledger, Limit, LimitOf, LimitScope, RecordFilter, ReserveAsk};
+use chela_ledger::{Ledger, Limit, LimitOf, LimitScope, RecordFilter, ReserveAsk};
 use chela_testkit::{Script, Step, Tokens};
 use serde_json::json;
 
@@ -84,15 +84,7 @@ fn spent(ledger: &Ledger, session: &str) -> u64 {
     let ask = ReserveAsk {
         agent: "main".into(),
         session: session.into(),
-        turn: String::new(),
-        job: String::new(),
-        model: String::new(),
-        estimate: Amount::default(),
-        known: Amount::default(),
-        limits: Vec::new(),
-        day: String::new(),
-        month: String::new(),
-        lasts: 0,
+        ..ReserveAsk::default()
     };
     ledger.used(&ask, &limit).unwrap().tokens
 }

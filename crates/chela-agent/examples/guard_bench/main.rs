@@ -4,6 +4,7 @@
 mod adaptive;
 mod bent;
 mod crew;
+mod launder;
 mod pace;
 mod replay;
 mod stage;
@@ -59,7 +60,7 @@ fn report(traces: &Traces) -> Result<(), String> {
         last = Instant::now();
     };
     adaptive::reencoded(&mut crew, traces, &mut show)?;
-    adaptive::laundered(&mut crew, traces, &mut show)?;
+    launder::laundered(&mut crew, traces, &mut show)?;
     adaptive::leaked(&mut crew, traces, &mut show)?;
     adaptive::spoofed(&mut crew, traces, &mut show)?;
     show(adaptive::tiring(&mut crew, traces)?);

@@ -103,6 +103,10 @@ impl Surroundings<'_> {
             env.insert(pager.to_owned(), "cat".to_owned());
         }
         env.insert("GIT_TERMINAL_PROMPT".to_owned(), "0".to_owned());
+        // Compiled files beside a skill's scripts would change what the skill is known by.
+        if !env.contains_key("PYTHONPYCACHEPREFIX") {
+            env.insert("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned());
+        }
         env
     }
 
@@ -198,6 +202,7 @@ mod tests {
                 "KEYBOARD",
                 "PAGER",
                 "PATH",
+                "PYTHONDONTWRITEBYTECODE",
                 "SSH_AUTH_SOCK"
             ]
         );

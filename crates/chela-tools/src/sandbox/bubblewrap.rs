@@ -63,6 +63,9 @@ pub fn arguments(mounts: &Mounts<'_>) -> Vec<OsString> {
     for path in &mounts.walls.write {
         list.pair("--bind", path, path);
     }
+    for path in &mounts.walls.keep {
+        list.pair("--ro-bind", path, path);
+    }
     list.pair("--ro-bind", mounts.helper, Path::new(HELPER));
     if let Some(socket) = mounts.egress {
         list.pair("--bind", socket, Path::new(EGRESS));

@@ -10,7 +10,7 @@ use super::bounds::plain;
 use super::egress::Hosts;
 use super::folder::Folder;
 use super::machine::Found;
-use super::plan::{Network, Plan};
+use super::plan::{Network, Plan, SCOPES_SIGNALS};
 use super::{Backend, Bounds, Machine, Namespaces, Walls};
 use crate::policy::Sandboxed;
 
@@ -93,7 +93,8 @@ pub fn standing(ask: &SandboxAsk<'_>) -> Standing {
         return Standing::Outside { why };
     }
     let folder = Folder::of(ask.host, &settings, ask.view, ask.session);
-    match inside(ask, &settings, &folder) {
+    let plan = inside(ask, &settings, &folder).and_then(|plan| plan.kept().map(|_| plan));
+    match plan {
         Ok(plan) => Standing::Inside(Box::new(plan)),
         Err(why) => Standing::Refused {
             why,
@@ -166,6 +167,12 @@ fn inside(ask: &SandboxAsk<'_>, settings: &Sandbox, folder: &Folder) -> Result<P
     }
     walls.read.extend(ask.readable.iter().cloned());
     binds(ask.host, settings, &mut walls, &mut notes);
+    walls.name_both_ways();
+    notes.extend(shortcomings(
+        &backend,
+        settings.workspace_access,
+        &ask.host.compact(workspace),
+    ));
     let network = network(settings, &backend, &mut notes);
     let exec = ask.view.tools.value.exec.as_ref();
     let exec = exec.unwrap_or(&ask.loaded.config.tools.exec);
@@ -214,6 +221,39 @@ fn backend(
             chela_core::sanitize::literal(other)
         )),
     }
+}
+
+/// What a backend does not let commands do, or does not hide, that others would.
+fn shortcomings(backend: &Backend, access: WorkspaceAccess, workspace: &str) -> Vec<String> {
+    let mut notes = Vec::new();
+    let Backend::Landlock {
+        version,
+        namespaces,
+    } = backend
+    else {
+        return notes;
+    };
+    if *namespaces == Namespaces::Given {
+        notes.push(
+            "without bubblewrap or user namespaces, modes, owners and attributes of files cannot \
+             be changed inside (chmod fails), and whether a file outside exists can be asked, \
+             not what is in it"
+                .to_owned(),
+        );
+        if access == WorkspaceAccess::Rw {
+            notes.push(format!(
+                "nothing can be added to {workspace} itself by commands, only to what is in it: \
+                 its .git could not be kept otherwise"
+            ));
+        }
+    }
+    if *version < SCOPES_SIGNALS {
+        notes.push(format!(
+            "version {version} of Landlock does not keep signals inside, so commands can send \
+             none, not even to their own processes"
+        ));
+    }
+    notes
 }
 
 /// A workspace that has the home or state folder inside cannot be shown without them.

@@ -6,6 +6,7 @@
 mod enclose;
 mod filter;
 mod forward;
+mod mounts;
 mod namespaces;
 mod supervise;
 
@@ -25,7 +26,7 @@ pub const FAILED: u8 = 125;
 pub struct Probed {
     /// The version of Landlock; 0: none.
     pub landlock: u8,
-    /// Network and IPC of its own can be had.
+    /// Network, IPC and mounts of its own can be had.
     pub own_namespaces: bool,
 }
 
@@ -59,7 +60,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<u8, String> 
 
 fn probe() -> Result<u8, String> {
     let landlock = enclose::landlock_version();
-    let own_namespaces = namespaces::enter().is_ok();
+    let own_namespaces = namespaces::enter()
+        .and_then(|()| mounts::can_be_made())
+        .is_ok();
     let probed = Probed {
         landlock,
         own_namespaces,

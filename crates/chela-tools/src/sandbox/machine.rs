@@ -19,14 +19,8 @@ const LEAST_LANDLOCK: u8 = 3;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "name", rename_all = "lowercase")]
 pub enum Backend {
-    Bwrap {
-        program: PathBuf,
-    },
-    Landlock {
-        version: u8,
-        #[serde(skip)]
-        namespaces: Namespaces,
-    },
+    Bwrap { program: PathBuf },
+    Landlock { version: u8, namespaces: Namespaces },
 }
 
 impl Backend {
@@ -105,7 +99,12 @@ fn bwrap(helper: &Path, path: &str) -> Found {
 }
 
 fn landlock(helper: &Path) -> Found {
-    let found = probed(Command::new(helper))?;
+    probed(Command::new(helper)).and_then(landlock_of)
+}
+
+/// What can be built with what a kernel has. Older rules leave holes that nothing else closes;
+/// what newer ones add, the filter of system calls does without them.
+fn landlock_of(found: Probed) -> Found {
     match found.landlock {
         0 => Err("this kernel has no Landlock, or it is switched off".to_owned()),
         version if version < LEAST_LANDLOCK => Err(format!(
@@ -137,4 +136,36 @@ fn probed(mut command: Command) -> Result<Probed, String> {
         let said = said.lines().last().unwrap_or("it gave no reason");
         chela_core::sanitize::literal(said).into_owned()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::helper::Probed;
+    use super::{Backend, Namespaces, landlock_of};
+
+    #[test]
+    fn every_version_of_landlock_is_used_or_refused() {
+        for (version, own_namespaces, used) in [
+            (0, true, None),
+            (1, true, None),
+            (2, true, None),
+            (3, true, Some(Namespaces::Own)),
+            (3, false, Some(Namespaces::Given)),
+            (5, false, Some(Namespaces::Given)),
+            (6, true, Some(Namespaces::Own)),
+            (9, false, Some(Namespaces::Given)),
+        ] {
+            let found = landlock_of(Probed {
+                landlock: version,
+                own_namespaces,
+            });
+            match (found, used) {
+                (Ok(Backend::Landlock { namespaces, .. }), Some(expected)) => {
+                    assert_eq!(namespaces, expected, "{version}");
+                }
+                (Err(why), None) => assert!(why.contains("Landlock"), "{why}"),
+                (found, _) => panic!("{version} {own_namespaces}: {found:?}"),
+            }
+        }
+    }
 }

@@ -22,6 +22,8 @@ pub struct Order {
     pub bounds: Bounds,
     /// Files within reach; `None` where the mounts decide that already.
     pub walls: Option<Walls>,
+    /// The rules of Landlock to use: those of this version.
+    pub landlock: u8,
     pub namespaces: Namespaces,
     pub sockets: Sockets,
     pub signals: Signals,
@@ -37,6 +39,7 @@ impl Order {
             name: String::new(),
             bounds: Bounds::none(),
             walls: None,
+            landlock: 0,
             namespaces: Namespaces::Given,
             sockets: Sockets::None,
             signals: Signals::Fenced,
@@ -56,8 +59,9 @@ pub enum Stage {
     Enter,
 }
 
-/// Whether network and IPC are the sandbox's own.
+/// Whether network, IPC and mounts are the sandbox's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Namespaces {
     /// Those around it: bubblewrap made them, or the machine allows none.
     Given,
@@ -69,10 +73,8 @@ pub enum Namespaces {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Sockets {
     None,
-    /// TCP and UDP, which lead no further than the own loopback. Sockets that are files are not
-    /// behind the walls of Landlock, so there are none.
-    Loopback,
-    /// Those, and sockets that are files: only files inside can be reached.
+    /// TCP and UDP, which lead no further than the own loopback, and sockets that are files:
+    /// only files inside can be reached.
     Local,
 }
 

@@ -13,7 +13,7 @@ use super::{Backend, Bounds, Walls};
 use crate::process::{Launch, Leader, Watch};
 
 /// From this version on Landlock keeps signals inside.
-const SCOPES_SIGNALS: u8 = 6;
+pub(super) const SCOPES_SIGNALS: u8 = 6;
 
 /// Variables of the owner that go along: how a terminal and a language look.
 const VARIABLES: &[&str] = &[
@@ -82,6 +82,11 @@ impl Plan {
         let own = [
             ("HOME", self.folder.home()),
             ("TMPDIR", self.folder.temporary()),
+            // Beside a script it would change what the script's folder is known by.
+            (
+                "PYTHONPYCACHEPREFIX",
+                self.folder.temporary().join("pycache"),
+            ),
         ];
         env.extend(own.map(|(name, path)| (name.to_owned(), path.display().to_string())));
         if let Network::Hosts(_) = self.network {
@@ -109,9 +114,33 @@ impl Plan {
         })
     }
 
+    /// What is in the workspace and stays as it is. The owner's `git` runs what a repository's
+    /// config and hooks say, so nothing inside may write them.
+    pub fn kept(&self) -> Result<Vec<PathBuf>, String> {
+        if self.access != WorkspaceAccess::Rw {
+            return Ok(Vec::new());
+        }
+        let repository = self.workspace.join(".git");
+        match repository.symlink_metadata() {
+            Err(_) => Ok(Vec::new()),
+            Ok(found) if found.is_symlink() => Err(format!(
+                "{} is a link, and whoever replaces it decides what git runs outside; make it a \
+                 folder, or set sandbox.workspaceAccess to ro",
+                repository.display()
+            )),
+            Ok(_) => Ok(vec![repository]),
+        }
+    }
+
     /// The same command, started inside. `egress` is the socket of the proxy.
     pub fn wrap(&self, launch: Launch, egress: Option<&Path>) -> Result<Launch, String> {
-        let order = self.order(&launch, egress);
+        let walls = Walls {
+            keep: self
+                .kept()
+                .map_err(|why| format!("The sandbox is not built: {why}."))?,
+            ..self.walls.clone()
+        };
+        let order = self.order(&launch, walls.clone(), egress);
         let order = serde_json::to_string(&order)
             .map_err(|error| format!("The sandbox cannot be described: {error}"))?;
         let mut inside = vec![HELPER_COMMAND.into(), order.into()];
@@ -120,7 +149,7 @@ impl Plan {
         let (program, name, arguments) = match &self.backend {
             Backend::Bwrap { program } => {
                 let mut arguments = bubblewrap::arguments(&Mounts {
-                    walls: &self.walls,
+                    walls: &walls,
                     helper: &self.helper,
                     egress,
                     folder: &launch.folder,
@@ -149,7 +178,7 @@ impl Plan {
         })
     }
 
-    fn order(&self, launch: &Launch, egress: Option<&Path>) -> Order {
+    fn order(&self, launch: &Launch, walls: Walls, egress: Option<&Path>) -> Order {
         let name = launch.name.to_string_lossy().into_owned();
         let order = Order {
             stage: Stage::Supervise,
@@ -159,6 +188,7 @@ impl Plan {
                 ..self.bounds
             },
             walls: None,
+            landlock: 0,
             namespaces: Namespaces::Given,
             sockets: Sockets::Local,
             signals: Signals::Fenced,
@@ -173,10 +203,14 @@ impl Plan {
                 version,
                 namespaces,
             } => Order {
-                walls: Some(self.walls.clone()),
+                landlock: version,
+                walls: Some(match namespaces {
+                    Namespaces::Own => walls,
+                    Namespaces::Given => walls.beside_what_is_kept(),
+                }),
                 namespaces,
                 sockets: match namespaces {
-                    Namespaces::Own => Sockets::Loopback,
+                    Namespaces::Own => Sockets::Local,
                     Namespaces::Given => Sockets::None,
                 },
                 signals: match version >= SCOPES_SIGNALS {

@@ -68,6 +68,8 @@ pub struct Walls {
     pub read: Vec<PathBuf>,
     /// For everything.
     pub write: Vec<PathBuf>,
+    /// Not to be changed, though the folder around it may be.
+    pub keep: Vec<PathBuf>,
 }
 
 impl Walls {
@@ -83,7 +85,57 @@ impl Walls {
             .collect();
         Self {
             read,
-            write: Vec::new(),
+            ..Self::default()
+        }
+    }
+
+    /// The same for rules that only ever add: a folder with something to be kept is read, and
+    /// what is in it besides may be changed. Nothing can be added to such a folder.
+    pub fn beside_what_is_kept(&self) -> Self {
+        let mut walls = Self {
+            read: self.read.clone(),
+            ..Self::default()
+        };
+        for folder in &self.write {
+            match self.keep.iter().any(|kept| kept.starts_with(folder)) {
+                true => walls.open_beside(folder, &self.keep),
+                false => walls.write.push(folder.clone()),
+            }
+        }
+        walls
+    }
+
+    fn open_beside(&mut self, folder: &Path, keep: &[PathBuf]) {
+        self.read.push(folder.to_owned());
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        for entry in entries {
+            let path = entry.path();
+            // A link would open what it points to.
+            if keep.contains(&path) || entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+                continue;
+            }
+            match keep.iter().any(|kept| kept.starts_with(&path)) {
+                true => self.open_beside(&path, keep),
+                false => self.write.push(path),
+            }
+        }
+    }
+
+    /// A folder that is reached through links has its real name inside as well.
+    pub fn name_both_ways(&mut self) {
+        for paths in [&mut self.read, &mut self.write] {
+            let real: Vec<PathBuf> = paths
+                .iter()
+                .filter(|path| {
+                    !SYSTEM
+                        .iter()
+                        .chain(SETTINGS)
+                        .any(|name| *path == Path::new(name))
+                })
+                .filter_map(|path| path.canonicalize().ok())
+                .filter(|real| !paths.contains(real))
+                .collect();
+            paths.extend(real);
         }
     }
 
@@ -124,6 +176,28 @@ mod tests {
         }
         let walls = Walls::of_the_system(&[Path::new("/usr/home/me")]);
         assert!(!walls.read.iter().any(|path| path == Path::new("/usr")));
+    }
+
+    #[test]
+    fn beside_what_is_kept_everything_is_open_but_links() {
+        let home = tempfile::tempdir().unwrap();
+        let work = home.path().join("work");
+        for folder in [".git/hooks", "src/deep", "own"] {
+            std::fs::create_dir_all(work.join(folder)).unwrap();
+        }
+        std::fs::write(work.join("notes.md"), "").unwrap();
+        std::os::unix::fs::symlink("/etc", work.join("link")).unwrap();
+        let own = home.path().join("own");
+        let walls = Walls {
+            read: vec!["/usr".into()],
+            write: vec![own.clone(), work.clone()],
+            keep: vec![work.join(".git"), work.join("src/deep")],
+        };
+        let mut beside = walls.beside_what_is_kept();
+        beside.write.sort();
+        assert_eq!(beside.write, [own, work.join("notes.md"), work.join("own")]);
+        assert_eq!(beside.read, [Path::new("/usr"), &work, &work.join("src")]);
+        assert!(beside.keep.is_empty());
     }
 
     #[test]

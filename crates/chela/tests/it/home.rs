@@ -13,6 +13,8 @@ use tempfile::TempDir;
 pub struct Home {
     dir: TempDir,
     env: Vec<(String, String)>,
+    /// A program and its arguments, to start the binary through.
+    through: Vec<String>,
 }
 
 /// What a command printed, with the paths of the test taken out.
@@ -29,6 +31,7 @@ impl Home {
         Self {
             dir: TempDir::new().unwrap(),
             env: Vec::new(),
+            through: Vec::new(),
         }
     }
 
@@ -47,6 +50,12 @@ impl Home {
 
     pub fn env(mut self, name: &str, value: &str) -> Self {
         self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Starts the binary through another program, which gets it as its last arguments.
+    pub fn through(mut self, words: &[&str]) -> Self {
+        self.through = words.iter().map(ToString::to_string).collect();
         self
     }
 
@@ -104,7 +113,13 @@ impl Home {
 
     /// The binary in this home, with nothing of the machine's own settings.
     pub fn command(&self) -> Command {
-        self.command_of(env!("CARGO_BIN_EXE_chela"))
+        let chela = env!("CARGO_BIN_EXE_chela");
+        let Some((first, words)) = self.through.split_first() else {
+            return self.command_of(chela);
+        };
+        let mut command = self.command_of(first);
+        command.args(words).arg(chela);
+        command
     }
 
     /// Any program, as if it was started in this home.

@@ -12,9 +12,11 @@
 mod calls;
 mod chat;
 mod files;
+mod git;
 mod inside;
 mod limits;
 mod network;
+mod old_kernels;
 mod words;
 
 use std::io::Write;
@@ -27,6 +29,17 @@ use serde_json::{Value, json};
 use crate::home::{Home, Run};
 
 const BACKENDS: [&str; 2] = ["bwrap", "landlock"];
+/// Landlock on a machine where nobody gets namespaces of their own.
+const BARE: &str = "landlock without namespaces";
+
+/// Takes the namespaces away from what it starts.
+const WITHOUT_NAMESPACES: [&str; 5] = [
+    "unshare",
+    "--map-root-user",
+    "sh",
+    "-c",
+    "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$0\" \"$@\"",
+];
 
 /// A home whose agent is sandboxed, with secrets around it.
 struct Cell {
@@ -34,8 +47,16 @@ struct Cell {
     backend: &'static str,
 }
 
-/// Does the same under every backend there is.
+/// Does the same under every backend there is, and where the machine allows no namespaces.
 fn everywhere(settings: &Value, attempt: impl Fn(&Cell)) {
+    in_namespaces(settings, &attempt);
+    if let Some(cell) = Cell::new(BARE, settings) {
+        attempt(&cell);
+    }
+}
+
+/// Does the same under every backend there is.
+fn in_namespaces(settings: &Value, attempt: impl Fn(&Cell)) {
     for backend in BACKENDS {
         if let Some(cell) = Cell::new(backend, settings) {
             attempt(&cell);
@@ -47,25 +68,31 @@ impl Cell {
     fn new(backend: &'static str, settings: &Value) -> Option<Self> {
         let missing = match backend {
             "bwrap" => BWRAP.as_ref().err(),
+            BARE => LANDLOCK.as_ref().err().or(NAMESPACES.as_ref().err()),
             _ => LANDLOCK.as_ref().err(),
         };
+        let name = backend.split(' ').next().unwrap();
         if let Some(why) = missing {
             say(&format!("left out under {backend}: {why}"));
             return None;
         }
         let mut sandbox = json!({
             "mode": "all",
-            "backend": backend,
+            "backend": name,
             "docker": { "binds": [format!("{}:ro", this_program().display())] },
         });
         merge(&mut sandbox, settings);
         let config = json!({ "agents": { "defaults": { "sandbox": sandbox } } });
-        let home = with_bwrap(Home::empty());
+        let mut home = with_bwrap(Home::empty());
+        if backend == BARE {
+            home = home.through(&WITHOUT_NAMESPACES);
+        }
         home.write(".chela/chela.json", &config.to_string());
         home.run(&["init"]).ok();
         home.write(".ssh/id_ed25519", SECRET);
         home.write(".chela/workspace-other/SOUL.md", SECRET);
         home.write(".chela/workspace/notes.md", "notes of the agent");
+        home.write(".chela/workspace/memory/old.md", "yesterday");
         home.write(".chela/state/trust.json", SECRET);
         let cell = Self { home, backend };
         let explained = cell
@@ -80,7 +107,11 @@ impl Cell {
             .json();
         // The machine has what it takes, so the sandbox must be there.
         assert_eq!(explained["exec"], "sandbox", "{backend}: {explained:#}");
-        assert_eq!(explained["backend"]["name"], backend);
+        assert_eq!(explained["backend"]["name"], name);
+        assert_eq!(
+            explained["backend"]["namespaces"] == "own",
+            backend == "landlock"
+        );
         Some(cell)
     }
 
@@ -173,6 +204,16 @@ static LANDLOCK: LazyLock<Result<(), String>> =
         Ok(version) => Err(format!("the kernel has only version {version} of Landlock")),
         Err(error) => Err(format!("the kernel has no Landlock: {error}")),
     });
+
+/// Whether namespaces can be had here at all, to be taken away again.
+static NAMESPACES: LazyLock<Result<(), String>> = LazyLock::new(|| {
+    let (program, words) = WITHOUT_NAMESPACES.split_first().unwrap();
+    let tried = Command::new(program).args(words).arg("true").output();
+    match tried {
+        Ok(tried) if tried.status.success() => Ok(()),
+        other => Err(format!("namespaces cannot be taken away here: {other:?}")),
+    }
+});
 
 /// Past the test harness, which keeps what passing tests print to itself.
 fn say(line: &str) {

@@ -4,8 +4,10 @@ use chela_config::model::WorkspaceAccess;
 use chela_config::{Loaded, load};
 use chela_core::{AgentId, Host, SessionKey};
 
-use super::{SandboxAsk, Standing, backend, binds, opens_too_much, standing, wants};
-use crate::sandbox::{Backend, Namespaces, Walls};
+use super::{
+    SandboxAsk, Standing, backend, binds, network, opens_too_much, shortcomings, standing, wants,
+};
+use crate::sandbox::{Backend, Namespaces, Network, Walls};
 
 struct Desk {
     home: tempfile::TempDir,
@@ -131,4 +133,37 @@ fn folders_of_the_home_need_the_operators_word() {
     let mut walls = Walls::default();
     binds(&desk.host, &settings, &mut walls, &mut Vec::new());
     assert!(walls.read.contains(&desk.home.path().join(".cargo")));
+}
+
+#[test]
+fn what_a_machine_cannot_hold_is_left_out_and_told() {
+    let settings = chela_config::model::Sandbox {
+        egress: vec!["example.org".to_owned()],
+        ..Default::default()
+    };
+    for (version, namespaces, reaches, told) in [
+        (3, Namespaces::Own, true, &["signals"] as &[&str]),
+        (5, Namespaces::Own, true, &["signals"]),
+        (6, Namespaces::Own, true, &[]),
+        (3, Namespaces::Given, false, &["chmod", "added", "signals"]),
+        (6, Namespaces::Given, false, &["chmod", "added"]),
+    ] {
+        let backend = Backend::Landlock {
+            version,
+            namespaces,
+        };
+        let mut notes = Vec::new();
+        let network = network(&settings, &backend, &mut notes);
+        assert_eq!(matches!(network, Network::Hosts(_)), reaches, "{version}");
+        assert_eq!(notes.is_empty(), reaches, "{notes:?}");
+        let notes = shortcomings(&backend, WorkspaceAccess::Rw, "~/w");
+        assert_eq!(notes.len(), told.len(), "{version}: {notes:?}");
+        for (note, word) in notes.iter().zip(told) {
+            assert!(note.contains(word), "{version}: {notes:?}");
+        }
+    }
+    let bwrap = Backend::Bwrap {
+        program: "/usr/bin/bwrap".into(),
+    };
+    assert!(shortcomings(&bwrap, WorkspaceAccess::Rw, "~/w").is_empty());
 }

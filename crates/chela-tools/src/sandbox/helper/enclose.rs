@@ -13,13 +13,13 @@ use rustix::thread::{
 use crate::sandbox::order::{Namespaces, Order, Sockets};
 use crate::sandbox::{Bounds, Walls};
 
-use super::filter::{self, Neighbours};
+use super::filter::{self, Attributes, Neighbours, Rest};
 
 /// The newest rules this was written for.
 const KNOWN: ABI = ABI::V7;
 
 /// Devices that hold nothing.
-const DEVICES: &[&str] = &[
+pub const DEVICES: &[&str] = &[
     "/dev/null",
     "/dev/zero",
     "/dev/full",
@@ -50,13 +50,20 @@ pub fn enclose(order: &Order) -> Result<(), String> {
     limit(&order.bounds, order)?;
     no_privileges()?;
     if let Some(walls) = &order.walls {
-        files(walls, order.sockets)?;
+        files(walls, order)?;
     }
-    let neighbours = match order.walls {
-        Some(_) => Neighbours::Seen,
-        None => Neighbours::Hidden,
-    };
-    filter::install(order.sockets, order.signals, neighbours)
+    filter::install(&Rest {
+        sockets: order.sockets,
+        signals: order.signals,
+        neighbours: match order.walls {
+            Some(_) => Neighbours::Seen,
+            None => Neighbours::Hidden,
+        },
+        attributes: match (&order.walls, order.namespaces) {
+            (Some(_), Namespaces::Given) => Attributes::Kept,
+            _ => Attributes::Walled,
+        },
+    })
 }
 
 /// Only input, output and errors go along.
@@ -124,28 +131,32 @@ fn processes_now() -> u64 {
         .unwrap_or(1_024)
 }
 
-fn files(walls: &Walls, sockets: Sockets) -> Result<(), String> {
+fn files(walls: &Walls, order: &Order) -> Result<(), String> {
+    let known = ABI::from(i32::from(order.landlock)).min(KNOWN);
     let failed = |error: &dyn std::fmt::Display| format!("Landlock refuses the rules: {error}");
+    let (scopes, network) = (Scope::from_all(known), AccessNet::from_all(known));
     let ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(AccessFs::from_all(KNOWN))
-        .and_then(|rules| rules.scope(Scope::from_all(KNOWN)))
-        .and_then(|rules| match sockets {
+        .handle_access(AccessFs::from_all(known))
+        .and_then(|rules| match scopes.is_empty() {
+            true => Ok(rules),
+            false => rules.scope(scopes),
+        })
+        .and_then(|rules| match order.sockets {
             // A second wall: no socket can be made in the first place.
-            Sockets::None => rules.handle_access(AccessNet::from_all(KNOWN)),
-            Sockets::Loopback | Sockets::Local => Ok(rules),
+            Sockets::None if !network.is_empty() => rules.handle_access(network),
+            Sockets::None | Sockets::Local => Ok(rules),
         })
         .and_then(Ruleset::create)
         .map_err(|error| failed(&error))?;
     let special: BitFlags<AccessFs> = AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev;
-    let write = AccessFs::from_all(KNOWN) & !special;
+    let write = AccessFs::from_all(known) & !special;
+    let use_it = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
+    let use_it = AccessFs::from_all(known) & use_it;
     let status = ruleset
-        .add_rules(path_beneath_rules(&walls.read, AccessFs::from_read(KNOWN)))
+        .add_rules(path_beneath_rules(&walls.read, AccessFs::from_read(known)))
         .and_then(|rules| rules.add_rules(path_beneath_rules(&walls.write, write)))
-        .and_then(|rules| {
-            let use_it = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
-            rules.add_rules(path_beneath_rules(DEVICES, use_it))
-        })
+        .and_then(|rules| rules.add_rules(path_beneath_rules(DEVICES, use_it)))
         .and_then(|rules| rules.add_rules(path_beneath_rules(PROC, AccessFs::ReadFile)))
         .and_then(|rules| rules.restrict_self())
         .map_err(|error| failed(&error))?;

@@ -19,8 +19,8 @@ use libc::{
     SYS_quotactl_fd, SYS_reboot, SYS_request_key, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo,
     SYS_sched_setaffinity, SYS_sched_setattr, SYS_sched_setparam, SYS_sched_setscheduler,
     SYS_setdomainname, SYS_sethostname, SYS_setns, SYS_setpriority, SYS_settimeofday, SYS_shmget,
-    SYS_socket, SYS_socketpair, SYS_swapoff, SYS_swapon, SYS_syslog, SYS_tkill, SYS_umount2,
-    SYS_unshare, SYS_userfaultfd, SYS_vhangup,
+    SYS_socket, SYS_socketpair, SYS_swapoff, SYS_swapon, SYS_syslog, SYS_tgkill, SYS_tkill,
+    SYS_umount2, SYS_unshare, SYS_userfaultfd, SYS_vhangup,
 };
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
@@ -119,10 +119,46 @@ const UNKNOWN: &[i64] = &[
 const SIGNALS: &[i64] = &[
     SYS_kill,
     SYS_tkill,
+    SYS_tgkill,
     SYS_pidfd_send_signal,
     SYS_rt_sigqueueinfo,
     SYS_rt_tgsigqueueinfo,
 ];
+
+/// Files can send signals as well, to whom they are told: F_SETOWN, F_SETSIG, F_SETOWN_EX;
+/// FIOSETOWN, SIOCSPGRP.
+const SIGNALS_OF_FILES: &[u64] = &[8, 10, 15];
+const SIGNALS_OF_SOCKETS: &[u64] = &[0x8901, 0x8902];
+
+/// Refused where Landlock alone stands before the files outside: it does not know of modes,
+/// owners and attributes. Times are refused by path: an open file is one that may be reached.
+const ATTRIBUTES: &[i64] = &[
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    // fchmodat2, setxattrat, removexattrat: the same numbers on every processor.
+    452,
+    463,
+    466,
+];
+#[cfg(target_arch = "x86_64")]
+const ATTRIBUTES_HERE: &[i64] = &[
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const ATTRIBUTES_HERE: &[i64] = &[];
 
 /// The last call this list was written for: `removexattrat`.
 const LAST_KNOWN: u32 = 466;
@@ -148,6 +184,24 @@ pub enum Neighbours {
     Seen,
 }
 
+/// What else stands before the modes, owners and times of files outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attributes {
+    /// Mounts: the files are not there, or read-only.
+    Walled,
+    /// Nothing, so none are changed.
+    Kept,
+}
+
+/// What depends on the rest of the sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rest {
+    pub sockets: Sockets,
+    pub signals: Signals,
+    pub neighbours: Neighbours,
+    pub attributes: Attributes,
+}
+
 /// Calls that change how another process of the same user runs: its limits, its share of the
 /// processor and the disk. For each, the argument and the value that mean oneself.
 const ABOUT_OTHERS: &[(i64, &[(u8, u64)])] = &[
@@ -162,9 +216,9 @@ const ABOUT_OTHERS: &[(i64, &[(u8, u64)])] = &[
 ];
 
 /// Installs the filter for this process and all it starts.
-pub fn install(sockets: Sockets, signals: Signals, neighbours: Neighbours) -> Result<(), String> {
+pub fn install(rest: &Rest) -> Result<(), String> {
     let failed = |error: &dyn std::fmt::Display| format!("the sandbox has no filter: {error}");
-    let refused = compiled(refusals(sockets, signals, neighbours)?, libc::EPERM)?;
+    let refused = compiled(refusals(rest)?, libc::EPERM)?;
     let unknown = UNKNOWN.iter().map(|call| (*call, Vec::new())).collect();
     let mut numbers = by_number();
     numbers.extend(compiled(unknown, libc::ENOSYS)?);
@@ -174,18 +228,23 @@ pub fn install(sockets: Sockets, signals: Signals, neighbours: Neighbours) -> Re
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-fn refusals(sockets: Sockets, signals: Signals, neighbours: Neighbours) -> Result<Rules, String> {
+fn refusals(rest: &Rest) -> Result<Rules, String> {
     let mut rules: Rules = REFUSED
         .iter()
         .chain(REFUSED_HERE)
         .map(|call| (*call, Vec::new()))
         .collect();
-    if signals == Signals::Denied {
+    if rest.signals == Signals::Denied {
         rules.extend(SIGNALS.iter().map(|call| (*call, Vec::new())));
     }
     let is = |argument: u8, value: u64| condition(argument, SeccompCmpOp::Eq, value);
     let is_not = |argument: u8, value: u64| condition(argument, SeccompCmpOp::Ne, value);
-    if neighbours == Neighbours::Seen {
+    if rest.attributes == Attributes::Kept {
+        let calls = ATTRIBUTES.iter().chain(ATTRIBUTES_HERE);
+        rules.extend(calls.map(|call| (*call, Vec::new())));
+        rules.insert(libc::SYS_utimensat, by_path()?);
+    }
+    if rest.neighbours == Neighbours::Seen {
         for (call, oneself) in ABOUT_OTHERS {
             let others = oneself.iter().map(|(argument, value)| {
                 let other = is_not(*argument, *value)?;
@@ -201,10 +260,19 @@ fn refusals(sockets: Sockets, signals: Signals, neighbours: Neighbours) -> Resul
         namespaces.push(rule(vec![made])?);
     }
     rules.insert(SYS_clone, namespaces);
-    let mut input = Vec::new();
-    for request in TERMINAL_INPUT {
-        input.push(rule(vec![is(1, *request)?])?);
-    }
+    let second_is_one_of = |requests: &mut dyn Iterator<Item = &u64>| {
+        let rules = requests.map(|request| rule(vec![is(1, *request)?]));
+        rules.collect::<Result<Vec<_>, String>>()
+    };
+    let by_socket: &[u64] = match rest.signals {
+        Signals::Denied => {
+            let by_file = second_is_one_of(&mut SIGNALS_OF_FILES.iter())?;
+            rules.insert(libc::SYS_fcntl, by_file);
+            SIGNALS_OF_SOCKETS
+        }
+        Signals::Fenced => &[],
+    };
+    let input = second_is_one_of(&mut TERMINAL_INPUT.iter().chain(by_socket))?;
     rules.insert(SYS_ioctl, input);
     // A program may ask for its personality, not take another.
     rules.insert(
@@ -216,9 +284,8 @@ fn refusals(sockets: Sockets, signals: Signals, neighbours: Neighbours) -> Resul
         libc::AF_INET as u64,
         libc::AF_INET6 as u64,
     );
-    let kinds: &[u64] = match sockets {
+    let kinds: &[u64] = match rest.sockets {
         Sockets::None => &[],
-        Sockets::Loopback => &[inet, inet6],
         Sockets::Local => &[unix, inet, inet6],
     };
     let others: Vec<SeccompCondition> = kinds
@@ -232,6 +299,13 @@ fn refusals(sockets: Sockets, signals: Signals, neighbours: Neighbours) -> Resul
     rules.insert(SYS_socket, refused);
     rules.insert(SYS_socketpair, vec![rule(vec![is_not(0, unix)?])?]);
     Ok(rules)
+}
+
+/// A time that is set by the path of a file. Without one, it is the file that is open.
+fn by_path() -> Result<Vec<SeccompRule>, String> {
+    let named = SeccompCondition::new(1, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0);
+    let named = named.map_err(|error| error.to_string())?;
+    Ok(vec![rule(vec![named])?])
 }
 
 fn condition(argument: u8, op: SeccompCmpOp, value: u64) -> Result<SeccompCondition, String> {

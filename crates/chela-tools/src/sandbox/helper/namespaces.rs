@@ -1,4 +1,4 @@
-//! A network and IPC of its own, without bubblewrap.
+//! A network, IPC and mounts of its own, without bubblewrap.
 
 use std::io;
 
@@ -13,7 +13,9 @@ pub fn enter() -> io::Result<()> {
         deprecated,
         reason = "the helper has one thread here, and no file descriptors are unshared"
     )]
-    rustix::thread::unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNET | UnshareFlags::NEWIPC)?;
+    rustix::thread::unshare(
+        UnshareFlags::NEWUSER | UnshareFlags::NEWNET | UnshareFlags::NEWIPC | UnshareFlags::NEWNS,
+    )?;
     // The same user inside as outside: files keep their owner.
     std::fs::write("/proc/self/setgroups", "deny")?;
     std::fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;

@@ -15,7 +15,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::process::{Family, MARK};
 use crate::sandbox::order::{EGRESS_PORT, HELPER_COMMAND, Namespaces, Order, Stage};
 
-use super::{enclose, forward, namespaces};
+use super::{enclose, forward, mounts, namespaces};
 
 /// Runs the command and gives its exit code.
 pub fn supervise(order: &Order, program: &OsStr, arguments: &[OsString]) -> Result<u8, String> {
@@ -32,6 +32,9 @@ pub fn supervise(order: &Order, program: &OsStr, arguments: &[OsString]) -> Resu
     if order.namespaces == Namespaces::Own {
         namespaces::enter()
             .map_err(|error| failed("the sandbox has no network of its own", &error))?;
+        if let Some(walls) = &order.walls {
+            mounts::enter(walls, order.egress.as_deref())?;
+        }
     }
     let way_out = match &order.egress {
         Some(proxy) => Some((forward::listen(EGRESS_PORT, proxy)?, proxy.clone())),

@@ -1,9 +1,10 @@
 //! `chela sandbox explain`: what is decided for a session, and why.
 
 use chela_config::model::WorkspaceAccess;
+use chela_core::Host;
 use chela_guard::flow::Taint;
 use chela_tools::sandbox::{
-    Backend, ElevationAsk, Machine, Namespaces, Network, Standing, Who, elevation,
+    Backend, ElevationAsk, Machine, Namespaces, Network, Plan, Standing, Who, elevation,
 };
 use serde_json::{Value, json};
 
@@ -86,6 +87,9 @@ fn for_people(desk: &Desk, screen: &mut Screen, standing: &Standing) -> std::io:
                 format!("{} and {} entries of /etc", list(&folders), files.len()),
             ));
             rows.push(row("can change", list(&plan.walls.write)));
+            if let Some(text) = kept(host, plan) {
+                rows.push(row("cannot change", text));
+            }
         }
     }
     if !matches!(standing, Standing::Outside { .. }) {
@@ -112,6 +116,28 @@ fn for_people(desk: &Desk, screen: &mut Screen, standing: &Standing) -> std::io:
     Ok(())
 }
 
+/// What of a workspace that can be written stays as it is.
+fn kept(host: &Host, plan: &Plan) -> Option<String> {
+    if plan.access != WorkspaceAccess::Rw {
+        return None;
+    }
+    let kept = plan.kept().unwrap_or_default();
+    Some(match kept.is_empty() {
+        false => {
+            let paths: Vec<String> = kept.iter().map(|path| host.compact(path)).collect();
+            format!(
+                "{}: git outside runs what is written there",
+                paths.join(" ")
+            )
+        }
+        true => format!(
+            "{} is no git repository; one made inside would be the commands' own, so look at its \
+             config and hooks before you use git there",
+            host.compact(&plan.workspace)
+        ),
+    })
+}
+
 fn row(name: &str, text: String) -> Vec<String> {
     vec![name.to_owned(), text]
 }
@@ -119,7 +145,16 @@ fn row(name: &str, text: String) -> Vec<String> {
 fn backend(backend: &Backend) -> String {
     match backend {
         Backend::Bwrap { program } => format!("bwrap ({})", program.display()),
-        Backend::Landlock { version, .. } => format!("landlock (version {version}) and seccomp"),
+        Backend::Landlock {
+            version,
+            namespaces,
+        } => format!(
+            "landlock (version {version}) and seccomp, {}",
+            match namespaces {
+                Namespaces::Own => "in a file tree, network and IPC of its own",
+                Namespaces::Given => "without namespaces of its own",
+            }
+        ),
     }
 }
 
@@ -132,8 +167,8 @@ fn available(backend: &Backend) -> String {
         } => format!(
             "works here: version {version}, {}",
             match namespaces {
-                Namespaces::Own => "with a network of its own",
-                Namespaces::Given => "no network, as there are no user namespaces",
+                Namespaces::Own => "with a file tree and a network of its own",
+                Namespaces::Given => "no network at all, as there are no user namespaces",
             }
         ),
     }
@@ -194,6 +229,7 @@ fn as_json(desk: &Desk, standing: &Standing) -> Value {
             "folder": plan.own_folder(),
             "readable": plan.walls.read,
             "writable": plan.walls.write,
+            "kept": plan.kept().unwrap_or_default(),
             "hosts": match &plan.network {
                 Network::None => Vec::new(),
                 Network::Hosts(hosts) => hosts.texts().collect(),

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Cell, SECRET, everywhere};
+use super::{Cell, SECRET, everywhere, in_namespaces};
 
 /// Ways to name the same file outside.
 fn names(cell: &Cell, relative: &str) -> Vec<String> {
@@ -95,7 +95,19 @@ fn the_workspace_is_what_workspace_access_says() {
             "{}: {run:?}",
             cell.backend
         );
-        assert_eq!(cell.home.read(".chela/workspace/made.md"), "more\n");
+        // Nothing can be added beside the repository where only Landlock keeps it.
+        if cell.backend == super::BARE {
+            assert!(!cell.home.exists(".chela/workspace/made.md"), "{run:?}");
+        } else {
+            assert_eq!(cell.home.read(".chela/workspace/made.md"), "more\n");
+        }
+        let run = cell.sh("echo again >> notes.md; echo new > memory/made.md; rm memory/old.md");
+        assert_eq!(run.code, 0, "{}: {run:?}", cell.backend);
+        assert_eq!(
+            cell.home.read(".chela/workspace/notes.md"),
+            "notes of the agentagain\n"
+        );
+        assert_eq!(cell.home.read(".chela/workspace/memory/made.md"), "new\n");
     });
     everywhere(&json!({ "workspaceAccess": "ro" }), |cell| {
         let workspace = cell.path(".chela/workspace");
@@ -157,6 +169,60 @@ fn the_workspace_is_what_workspace_access_says() {
         assert_eq!(kept.code, 0, "{kept:?}");
         // The same sandbox again, by another command.
         assert_eq!(cell.sh("cat mine").out, "kept\n");
+    });
+}
+
+/// Mode, owner, time and attributes: what can be changed without opening a file.
+fn traits(path: &std::path::Path) -> (u32, u32, i64, i64) {
+    use std::os::unix::fs::MetadataExt;
+    let found = path.symlink_metadata().unwrap();
+    (
+        found.mode(),
+        found.gid(),
+        found.mtime(),
+        found.size() as i64,
+    )
+}
+
+#[test]
+fn modes_and_times_outside_stay() {
+    for access in ["rw", "ro", "none"] {
+        everywhere(&json!({ "workspaceAccess": access }), |cell| {
+            let mut targets = vec![".ssh", ".ssh/id_ed25519", ".chela/chela.json"];
+            if access == "ro" {
+                targets.extend([".chela/workspace", ".chela/workspace/notes.md"]);
+            }
+            let targets: Vec<_> = targets.iter().map(|path| cell.home.path(path)).collect();
+            let before: Vec<_> = targets.iter().map(|path| traits(path)).collect();
+            let attempts: Vec<String> = targets
+                .iter()
+                .map(|path| {
+                    let path = path.display();
+                    format!(
+                        "chmod 777 {path}; chmod a-rwx {path}; touch -d 2001-01-01 {path}; \
+                         touch -h -d 2001-01-01 {path}; chgrp 12345 {path}; \
+                         setfattr -n user.x -v y {path}; ln -s {path} to; chmod 000 to; rm -f to"
+                    )
+                })
+                .collect();
+            let run = cell.sh(&format!("cd $HOME; {}; echo tried", attempts.join("; ")));
+            assert!(run.out.contains("tried"), "{}: {run:?}", cell.backend);
+            let after: Vec<_> = targets.iter().map(|path| traits(path)).collect();
+            assert_eq!(before, after, "{} {access}", cell.backend);
+        });
+    }
+}
+
+#[test]
+fn nobody_is_told_what_is_in_the_home() {
+    // Landlock alone answers whether a file exists; with mounts there is nothing to ask about.
+    in_namespaces(&json!({ "workspaceAccess": "rw" }), |cell| {
+        let secret = cell.path(".ssh/id_ed25519");
+        let run = cell.sh(&format!(
+            "test -e {secret} && echo SEEN; stat {secret} && echo SEEN; echo tried"
+        ));
+        assert!(run.out.contains("tried"), "{}: {run:?}", cell.backend);
+        assert!(!run.out.contains("SEEN"), "{}: {run:?}", cell.backend);
     });
 }
 

@@ -28,6 +28,7 @@ fn probe() {
         "privileges" => privileges(),
         "proxy" => proxy(),
         "balloon" => balloon(),
+        "without-landlock" => without_landlock(),
         other => println!("there is no attempt `{other}`"),
     }
 }
@@ -144,6 +145,9 @@ fn processes() {
         let sent = call(libc::SYS_pidfd_send_signal, [handle, 9, 0, 0, 0]);
         tell(&name("signal by handle"), sent);
     }
+    if let Err(error) = signal_by_file(target) {
+        println!("{}: held ({error})", name("signal by file"));
+    }
     tell(
         &name("trace"),
         call(libc::SYS_ptrace, [16, target, 0, 0, 0]),
@@ -169,6 +173,49 @@ fn processes() {
             call(libc::SYS_prlimit64, [target, 7, lower, 0, 0])
         }),
     );
+}
+
+/// Has a file tell the process that something can be read, by a signal that ends it.
+fn signal_by_file(target: i64) -> Result<(), Error> {
+    let mut ends = [0_i32; 2];
+    call(libc::SYS_pipe2, [ends.as_mut_ptr() as i64, 0, 0, 0, 0])?;
+    let (reader, writer) = (i64::from(ends[0]), i64::from(ends[1]));
+    let set = |what: i32, value: i64| call(libc::SYS_fcntl, [reader, what.into(), value, 0, 0]);
+    // F_SETSIG has no name in libc.
+    set(10, libc::SIGKILL.into())?;
+    set(libc::F_SETOWN, target)?;
+    set(libc::F_SETFL, (libc::O_ASYNC | libc::O_NONBLOCK).into())?;
+    call(libc::SYS_write, [writer, b"x".as_ptr() as i64, 1, 0, 0])?;
+    std::thread::sleep(Duration::from_millis(50));
+    // Whether it arrived is seen outside.
+    println!("signal by file to {target}: sent");
+    Ok(())
+}
+
+/// Becomes the program with a kernel that knows nothing of Landlock.
+fn without_landlock() {
+    use std::os::unix::process::CommandExt;
+    let step = |code: u16, jt: u8, jf: u8, k: u32| libc::sock_filter { code, jt, jf, k };
+    let number = u32::try_from(libc::SYS_landlock_create_ruleset).unwrap();
+    let not_there = 0x0005_0000 | libc::ENOSYS.cast_unsigned();
+    let mut steps = [
+        step(0x20, 0, 0, 0),
+        step(0x15, 0, 1, number),
+        step(0x06, 0, 0, not_there),
+        step(0x06, 0, 0, 0x7fff_0000),
+    ];
+    let filter = libc::sock_fprog {
+        len: 4,
+        filter: steps.as_mut_ptr(),
+    };
+    let filter = std::ptr::from_ref(&filter) as i64;
+    let prctl = |what: i32, a: i64, b: i64| call(libc::SYS_prctl, [what.into(), a, b, 0, 0]);
+    prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0).unwrap();
+    prctl(libc::PR_SET_SECCOMP, 2, filter).unwrap();
+    let error = std::process::Command::new(var("CHELA"))
+        .args(var("WORDS").split_whitespace())
+        .exec();
+    println!("the program did not start: {error}");
 }
 
 /// Ways to somebody else over a socket.

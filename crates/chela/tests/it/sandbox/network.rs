@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::json;
 
-use super::{Cell, everywhere};
+use super::{Cell, everywhere, in_namespaces};
 
 /// Whoever listens outside, in every way there is.
 struct Ears {
@@ -132,7 +132,7 @@ fn server() -> u16 {
 fn egress_opens_listed_hosts_and_no_others() {
     let (listed, unlisted) = (server(), server());
     let settings = json!({ "workspaceAccess": "rw", "egress": [format!("127.0.0.1:{listed}")] });
-    everywhere(&settings, |cell| {
+    in_namespaces(&settings, |cell| {
         let to = |want: String| cell.attempt("proxy", &format!("WANT={want}"));
         let reached = to(format!("127.0.0.1:{listed}"));
         assert!(
@@ -167,7 +167,7 @@ fn egress_opens_listed_hosts_and_no_others() {
 
 #[test]
 fn servers_of_its_own_can_be_reached_inside() {
-    everywhere(&json!({ "workspaceAccess": "rw" }), |cell| {
+    in_namespaces(&json!({ "workspaceAccess": "rw" }), |cell| {
         // A loopback of its own: what listens there is seen by nobody outside.
         let ours = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = ours.local_addr().unwrap().port();
@@ -178,4 +178,24 @@ fn servers_of_its_own_can_be_reached_inside() {
             cell.backend
         );
     });
+}
+
+#[test]
+fn without_namespaces_egress_is_refused_and_told() {
+    let settings = json!({ "workspaceAccess": "rw", "egress": ["example.org"] });
+    let Some(cell) = Cell::new(super::BARE, &settings) else {
+        return;
+    };
+    let explained = cell.home.run(&["sandbox", "explain"]).flat();
+    assert!(explained.contains("network none"), "{explained}");
+    assert!(
+        explained.contains("sandbox.egress is left out"),
+        "{explained}"
+    );
+    let prompt = cell.home.run(&["prompt"]).ok();
+    assert!(prompt.contains("Network for commands: none."), "{prompt}");
+    assert!(!prompt.contains("example.org"), "{prompt}");
+    let ears = Ears::new(&cell);
+    cell.holds("sockets", &ears.facts, 14);
+    ears.heard_nothing(cell.backend);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Cell, everywhere};
+use super::{Cell, everywhere, in_namespaces};
 use crate::home::Home;
 
 fn section(cell: &Cell) -> String {
@@ -32,7 +32,7 @@ fn the_prompt_names_the_walls_there_are() {
             "{prompt}"
         );
     });
-    everywhere(
+    in_namespaces(
         &json!({ "workspaceAccess": "ro", "egress": ["example.org", "*.crates.io"] }),
         |cell| {
             let section = section(cell);
@@ -117,7 +117,7 @@ fn a_main_session_is_outside_where_only_others_are_sandboxed() {
 
 #[test]
 fn explain_reads_well() {
-    everywhere(
+    in_namespaces(
         &json!({ "workspaceAccess": "ro", "egress": ["example.org", "not a host"],
         "docker": { "network": "bridge", "memory": "lots" } }),
         |cell| {

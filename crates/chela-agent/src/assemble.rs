@@ -29,7 +29,7 @@ use crate::knobs::{Knobs, OwnerView, built_in_heartbeat};
 use crate::report::{Limits, SandboxState};
 use crate::sandbox;
 use crate::secrets::redactor_for_prompts;
-use crate::skills::{listing_of, skills_of};
+use crate::skills::{listing_of, notices_of, skills_of};
 use crate::toolset;
 use crate::trust::{custody_of, heartbeat_of};
 
@@ -211,7 +211,8 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
             tools: &tools,
         };
         let mut input = self.input(&facts, &context)?;
-        let notices = watch_heartbeat(&known, &mut input);
+        let mut notices = watch_heartbeat(&known, &mut input);
+        notices.extend(notices_of(&known.skills));
         let prompt = chela_prompt::render(&input)?;
         Ok(Assembled {
             agent,

@@ -39,11 +39,13 @@ use crate::session::{ResetRules, ResetWhy, Session, SessionError, Sessions, Sour
 use crate::subagents::{Children, Grant, Runs, kept_grant};
 use crate::toolset;
 use crate::turn::{ContextMeter, Surface, TurnError, TurnOutcome};
+use crate::writes::Writes;
 
 pub(crate) use compacting::threshold;
 pub use compacting::{CompactError, Compacted};
 pub(crate) use prefix::Prefix;
 pub(crate) use seen::{GuardMark, Seen};
+pub(crate) use skill_bound::SkillBound;
 pub use waking::Background;
 
 /// Which conversation is wanted. What is left open follows from the config.
@@ -124,6 +126,8 @@ pub struct Conversation {
     pub(crate) key: SessionKey,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) ask: ConversationAsk,
+    /// What its calls do to the files that shape the agent. Goes before the commands do.
+    pub(crate) writes: Writes,
     /// The commands it started; they end with it.
     pub(crate) commands: Commands,
     /// The sub-agents it started; they end with it.
@@ -192,8 +196,9 @@ impl Conversation {
         let session = sessions.current(&key, &agents.reset_rules(&key, ask.channel.as_deref()))?;
         let info = sessions.info(&session)?;
         // A sub-agent has what it was given when it was started, whoever talks to it later.
+        let branch = sessions.branch(&session)?;
         let kept = match key.is_subagent() {
-            true => kept_grant(&sessions.branch(&session)?, &key),
+            true => kept_grant(&branch, &key),
             false => None,
         };
         let spool = agents.spool(&agent, &key);
@@ -210,7 +215,13 @@ impl Conversation {
         // Without them commands and file tools say what is wrong when they are used.
         let _ = commands.sandbox().make_folders();
         let seen = Arc::new(Seen::inheriting(role.seen));
+        let writes = Writes::new(
+            Arc::clone(&agents),
+            agent.clone(),
+            commands.processes.clone(),
+        );
         let talk = Self {
+            writes,
             commands,
             pen: Arc::new(Pen::new(agents.journal(&agent), &key, Arc::clone(&seen))),
             state: Mutex::new(State {
@@ -222,7 +233,7 @@ impl Conversation {
                 prefix: None,
                 last: Usage::default(),
                 fallback: None,
-                bounds: skill_bound::SkillBounds::default(),
+                bounds: skill_bound::SkillBounds::of(&branch),
             }),
             agents,
             view,
@@ -267,7 +278,8 @@ impl Conversation {
         surface: &dyn Surface,
     ) -> Result<TurnOutcome, TurnError> {
         self.stopping.store(false, Ordering::SeqCst);
-        self.begin_bounds();
+        self.begin_bounds(source);
+        self.note_background();
         self.know_models().await;
         self.make_room_before(surface).await;
         let outcome = tokio::select! {
@@ -276,6 +288,7 @@ impl Conversation {
             outcome = crate::turn::run(self, message, source, surface) => outcome?,
         };
         self.make_room_after(surface).await;
+        self.note_background();
         self.agents.keep_house();
         Ok(outcome)
     }

@@ -34,6 +34,7 @@ pub mod turn;
 pub mod vectors;
 pub mod why;
 pub mod withheld;
+mod writes;
 
 pub use local::Calendar;
 pub use secrets::known as known_secrets;

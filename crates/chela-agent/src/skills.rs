@@ -1,23 +1,56 @@
 //! The skills of one agent, ready for its prompt.
 
 use chela_config::{AgentView, Loaded};
-use chela_core::{Host, Origin, Trust};
+use chela_core::{ContentHash, Host, Origin, Trust, sanitize};
 use chela_prompt::SkillsListing;
 use chela_skills::{
-    AgentSkills, FirstLook, Library, Places, Skill, SkillsSettings, Source, config_is_on,
+    AgentSkills, FirstLook, Library, News, Places, Skill, SkillsSettings, Source, config_is_on,
 };
+use chela_workspace::OwnerNotice;
 
 /// Finds the skills of an agent. What is new or has changed is looked into before it can be
 /// listed: a dangerous skill is in no prompt, not even in the first one. A home that cannot be
 /// written to keeps no note of that, and is looked at again the next time.
 pub fn skills_of(host: &Host, loaded: &Loaded, view: &AgentView) -> AgentSkills {
+    let mut library = library_of(host, loaded, view);
+    let _ = library.settle(&FirstLook);
+    library.for_agent(&|path| config_is_on(loaded, path))
+}
+
+/// The skills of an agent, as they lie on disk.
+pub(crate) fn library_of(host: &Host, loaded: &Loaded, view: &AgentView) -> Library {
     let mut host = host.clone();
     host.env = loaded.env().clone();
     let places = Places::of(loaded, view);
     let settings = SkillsSettings::of(loaded, view);
-    let mut library = Library::open(&host, places, settings);
-    let _ = library.settle(&FirstLook);
-    library.for_agent(&|path| config_is_on(loaded, path))
+    Library::open(&host, places, settings)
+}
+
+/// What the owner should hear about who wrote into the skills, each thing once.
+pub(crate) fn notices_of(skills: &AgentSkills) -> Vec<OwnerNotice> {
+    skills
+        .skills()
+        .iter()
+        .filter(|skill| skill.entry.trust.news == News::Told)
+        .map(|skill| {
+            let trust = &skill.entry.trust;
+            let skill = skill.skill();
+            let used = match trust.state.may_be_used() {
+                true => "",
+                false => "; it is not used",
+            };
+            let text = format!(
+                "Skill {0}: {1}{used} (chela skills diff {0} shows it, chela skills trust {0} settles it).",
+                skill.name,
+                sanitize::literal(&trust.reason)
+            );
+            OwnerNotice {
+                key: ContentHash::of(format!("{}\0{text}", skill.tree)),
+                path: skill.file.clone(),
+                text,
+            }
+        })
+        .collect()
 }
 
 /// The listing as the prompt takes it: each entry with the file it stands for.

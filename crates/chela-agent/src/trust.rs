@@ -10,10 +10,12 @@ use chela_guard::detect::{Severity, detect};
 use chela_guard::flow::Taint;
 use chela_prompt::Sourced;
 use chela_workspace::trust::{
-    self, Act, Custody, CustodySettings, Found, Judged, Policies, Scanner, State, Suspicion,
+    self, Act, Custody, CustodySettings, Found, Hand, Judged, Policies, Scanner, State, Suspicion,
     TrustError, Writer, Wrote,
 };
 use chela_workspace::{OwnerNotice, Remark};
+
+pub use crate::turn::put_back;
 
 /// The files of an agent's workspace, under the rules of the config.
 pub fn custody_of(host: &Host, loaded: &Loaded, view: &AgentView) -> Custody {
@@ -84,21 +86,31 @@ pub struct AgentWrite<'a> {
     pub turn: &'a str,
     /// Whether the turn had read foreign text.
     pub taint: Taint,
-    /// The call to which the owner said yes, where they were asked.
+    /// The question about this very file to which the owner said yes, where they were asked.
     pub allowed: Option<&'a str>,
+    /// The question to which the owner said yes, whatever it was about.
+    pub asked: Option<&'a str>,
     /// Where the file stood before.
     pub before: Option<&'a Judged>,
     pub extent: Extent,
 }
 
-/// How much of a file a tool writes.
+/// How much of a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// All of it: nothing of what was there is left.
     Whole,
     Part,
-    /// Nobody knows: a command ran.
+    /// A command that names it did something to it.
+    Command,
+    /// Nobody knows: it changed while a command ran that does not name it.
     Unseen,
+}
+
+impl Extent {
+    pub(crate) fn is_command(self) -> bool {
+        matches!(self, Self::Command | Self::Unseen)
+    }
 }
 
 /// Puts a change of the agent's on record: with its turn when that had read nothing foreign,
@@ -109,37 +121,45 @@ pub fn note_agent_write(custody: &Custody, write: &AgentWrite<'_>) -> Result<(),
     if custody.kind(write.path).is_none() {
         return Ok(());
     }
+    let hand = Hand {
+        turn: write.turn,
+        tool: write.tool,
+        question: write.asked,
+    };
     let before = write.before.map(|judged| judged.judgement);
     let waited = before.is_some_and(|before| before.waits());
     let was_held = before.is_some_and(|before| before.state == State::Held);
+    let present = custody.look(write.path);
     match (tainted, write.extent) {
-        (true, Extent::Unseen) => return custody.hold(write.path, write.turn),
-        // Who ran the command may have been anybody: it is somebody else's change.
+        (true, Extent::Command | Extent::Unseen) => return custody.hold(write.path, &hand),
+        // Whoever wrote it while the command ran may have been anybody: it is somebody else's.
         (false, Extent::Unseen) => return Ok(()),
-        (true, _) if write.allowed.is_none() => return custody.hold(write.path, write.turn),
+        (true, _) if write.allowed.is_none() => return custody.hold(write.path, &hand),
+        _ if present.is_none() => {}
         // One edit does not vouch for what somebody else wrote around it.
-        (_, Extent::Part) if was_held => return custody.hold(write.path, write.turn),
-        (_, Extent::Part) if waited => return Ok(()),
+        (_, Extent::Part | Extent::Command) if was_held => return custody.hold(write.path, &hand),
+        (_, Extent::Part | Extent::Command) if waited => return Ok(()),
         _ => {}
     }
+    let writer = Writer::Agent {
+        turn: write.turn.to_owned(),
+        question: write.allowed.map(str::to_owned),
+    };
+    let Some((_, bytes)) = present else {
+        return custody.record_gone(write.path, &writer, write.tool);
+    };
     let around = match (write.extent, before) {
-        (Extent::Part, Some(before)) => before.trust,
+        (Extent::Part | Extent::Command, Some(before)) => before.trust,
         _ => Trust::Agent,
     };
     let trust = match tainted {
         true => Trust::External,
         false => Trust::Agent.min(around),
     };
-    let Some((_, bytes)) = custody.look(write.path) else {
-        return Ok(());
-    };
     custody.record(&[Wrote {
         path: &custody.resolved(write.path),
         bytes: &bytes,
-        writer: &Writer::Agent {
-            turn: write.turn.to_owned(),
-            question: write.allowed.map(str::to_owned),
-        },
+        writer: &writer,
         how: write.tool,
         trust,
     }])

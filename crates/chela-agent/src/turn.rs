@@ -11,6 +11,7 @@ mod book;
 mod changes;
 mod event;
 mod guard;
+mod held;
 mod inbound;
 mod limits;
 mod outlet;
@@ -49,6 +50,7 @@ pub(crate) use book::{Book, Call};
 pub use event::{
     ContextMeter, Delivery, Ended, Reply, ReplyTo, Silence, Surface, TurnEvent, TurnOutcome,
 };
+pub use held::put_back;
 pub(crate) use page::Reckoning;
 pub(crate) use partial::Partial;
 pub(crate) use request::thinking_named;

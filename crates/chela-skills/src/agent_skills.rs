@@ -56,6 +56,7 @@ impl AgentSkill {
     pub fn trust_of_words(&self) -> Trust {
         match self.entry.trust.voucher {
             Voucher::Build | Voucher::Publisher | Voucher::Owner => Trust::Owner,
+            Voucher::Agent => Trust::Agent,
             Voucher::Nobody => Trust::Plugin,
         }
     }

@@ -71,9 +71,9 @@ pub use signature::{
 pub use skill::{FileKind, MAX_DESCRIPTION_CHARS, Skill, SkillFile};
 pub use source::{Places, Root, Source, Standing, roots};
 pub use trust::{
-    FileChange, FileChangeKind, FirstLook, LockEntry, LockError, Policy, ScanReport, ScanVerdict,
-    SkillContents, SkillScanner, TrustLock, TrustNotice, TrustState, TrustedBy, Trusting, Voucher,
-    changes, judge,
+    AgentHand, FileChange, FileChangeKind, FirstLook, LockEntry, LockError, News, Policy,
+    ScanReport, ScanVerdict, SkillContents, SkillScanner, TrustLock, TrustNotice, TrustState,
+    TrustedBy, Trusting, Voucher, changes, judge,
 };
 pub use uses::{Use, Uses};
 pub use watch::{WatchError, Watching, watch};

@@ -5,11 +5,13 @@
 //! from then on. What came with somebody else's files is quarantined until the owner says
 //! otherwise, and again as soon as it changes. Quarantined skills are never in a prompt.
 
+mod agent_hand;
 mod lock;
 mod scanner;
 
 use serde::Serialize;
 
+pub use agent_hand::AgentHand;
 pub use lock::{
     FileChange, FileChangeKind, LockEntry, LockError, TrustLock, TrustNotice, TrustedBy, changes,
 };
@@ -57,6 +59,16 @@ pub struct Trusting {
     pub reason: String,
     /// Who answers for these very files.
     pub voucher: Voucher,
+    /// Whether the owner is to be told, once.
+    pub news: News,
+}
+
+/// Whether a state is one the owner should hear of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum News {
+    Told,
+    Nothing,
 }
 
 /// Who answers for the files of a skill. Using one nobody answers for is fine; taking its words
@@ -67,6 +79,8 @@ pub enum Voucher {
     Build,
     Publisher,
     Owner,
+    /// The agent wrote them, having read nothing foreign.
+    Agent,
     Nobody,
 }
 
@@ -76,6 +90,14 @@ impl Trusting {
             state,
             reason: reason.into(),
             voucher: Voucher::Nobody,
+            news: News::Nothing,
+        }
+    }
+
+    fn told(self) -> Self {
+        Self {
+            news: News::Told,
+            ..self
         }
     }
 
@@ -116,30 +138,46 @@ pub fn judge(skill: &Skill, lock: &TrustLock, policy: &Policy<'_>) -> Trusting {
         };
     };
     if let Some(why) = &entry.quarantined {
-        return Trusting::new(Quarantined, why.clone());
+        let trusting = Trusting::new(Quarantined, why.clone());
+        let is_known = entry.by == TrustedBy::Owner && entry.turn.is_none();
+        return match is_known {
+            true => trusting,
+            false => trusting.told(),
+        };
     }
     if entry.tree == skill.tree {
         let (reason, voucher) = match entry.by {
             TrustedBy::FirstSight => ("its files are as they were first seen", Voucher::Nobody),
             TrustedBy::Owner => ("its files are as you trusted them", Voucher::Owner),
+            // With a yes of the owner's it may hold foreign text all the same.
+            TrustedBy::Agent if entry.question.is_some() => (
+                "the agent wrote its files, and you allowed it",
+                Voucher::Nobody,
+            ),
+            TrustedBy::Agent => ("its files are as the agent wrote them", Voucher::Agent),
         };
         return Trusting::new(Trusted, reason).vouched(voucher);
     }
     let changed = changed_files(entry, skill);
     match (standing, policy.on_change) {
-        (Standing::Own, OnChange::Allow | OnChange::Warn) => {
+        (Standing::Own, OnChange::Allow) => {
             Trusting::new(Changed, format!("changed since it was trusted: {changed}"))
+        }
+        (Standing::Own, OnChange::Warn) => {
+            Trusting::new(Changed, format!("changed since it was trusted: {changed}")).told()
         }
         (Standing::Own, OnChange::Quarantine) => Trusting::new(
             Quarantined,
             format!(
                 "changed since it was trusted: {changed} (skills.trust.onChange is `quarantine`)"
             ),
-        ),
+        )
+        .told(),
         _ => Trusting::new(
             Quarantined,
             format!("changed since you trusted it: {changed}"),
-        ),
+        )
+        .told(),
     }
 }
 

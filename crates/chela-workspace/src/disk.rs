@@ -27,14 +27,36 @@ impl DiskError {
 
 /// Replaces `path` in one step, keeping the permissions of what was there.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
+    write(path, bytes, Readers::AsUsual)
+}
+
+/// The same for what only the owner may read. The folder is made so, too.
+pub(crate) fn write_privately(path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
+    write(path, bytes, Readers::Owner)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Readers {
+    AsUsual,
+    Owner,
+}
+
+fn write(path: &Path, bytes: &[u8], readers: Readers) -> Result<(), DiskError> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).map_err(DiskError::new("create folder", folder))?;
+    let mut make = std::fs::DirBuilder::new();
+    make.recursive(true);
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if readers == Readers::Owner {
+        std::os::unix::fs::DirBuilderExt::mode(&mut make, 0o700);
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    make.create(folder)
+        .map_err(DiskError::new("create folder", folder))?;
     let temporary = temporary_beside(path);
     let written = (|| {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&temporary)?;
+        let mut file = options.open(&temporary)?;
         file.write_all(bytes)?;
         if let Ok(metadata) = std::fs::metadata(path) {
             file.set_permissions(metadata.permissions())?;

@@ -120,7 +120,10 @@ fn draft(
 ) -> Option<Draft> {
     let found = look(&candidate.root, &candidate.path);
     if matches!(found, Look::Absent) {
-        return absent(request, candidate);
+        let proposed = proposed(request, &candidate, &candidate.path);
+        let mut draft = absent(request, candidate)?;
+        draft.remarks.extend(proposed);
+        return Some(draft);
     }
     if let Look::Found(located) = &found {
         candidate.heed_target(&located.resolved);
@@ -146,7 +149,21 @@ fn draft(
     let ruling = request
         .custody
         .map(|custody| custody.rule(&located.resolved, &source));
-    Some(settled(request, candidate, source, ruling))
+    let proposed = proposed(request, &candidate, &located.resolved);
+    let mut draft = settled(request, candidate, source, ruling);
+    draft.remarks.extend(proposed);
+    Some(draft)
+}
+
+/// What the agent would have written into a file, had somebody been there to ask.
+fn proposed(request: &LoadRequest<'_>, candidate: &Candidate, resolved: &Path) -> Option<Remark> {
+    let book = request.custody?.book();
+    let proposed = book.entry(resolved)?.proposed.as_ref()?;
+    Some(Remark::of_proposal(
+        proposed,
+        &candidate.shown_path,
+        request.agent,
+    ))
 }
 
 /// A file that was read, as far as its record lets it into the prompt.
@@ -211,13 +228,36 @@ fn settled(
     draft
 }
 
-/// A file that is not there: the agent is told only when it needs the file in this session.
+/// A file that is not there: the agent is told only when it needs the file in this session. Where
+/// nobody known deleted it, the last trusted text may stand in.
 fn absent(request: &LoadRequest<'_>, candidate: Candidate) -> Option<Draft> {
     let core = candidate
         .core
         .filter(|_| candidate.place == Place::Workspace)?;
-    if candidate.path.ends_with(CoreFile::LOWER_MEMORY) {
+    let ruling = request
+        .custody
+        .filter(|_| gate(request, &candidate).is_none())
+        .and_then(|custody| custody.rule_absent(&candidate.path));
+    if candidate.path.ends_with(CoreFile::LOWER_MEMORY) && ruling.is_none() {
         return None;
+    }
+    let remark = ruling
+        .as_ref()
+        .and_then(|(absent, _)| Remark::of_absence(absent, &candidate.shown_path, request.agent));
+    if let Some((absent, Reads::Trusted { hash, text })) = &ruling {
+        let mut draft = candidate.into_draft(FileStatus::Injected);
+        let file = &mut draft.touched.file;
+        file.trust = file.trust.min(absent.judgement.trust);
+        file.origin = Origin::File {
+            path: file.shown_path.clone(),
+            hash: *hash,
+        };
+        file.content = Arc::clone(text);
+        if text.trim().is_empty() {
+            file.status = FileStatus::Blank;
+        }
+        draft.remarks.extend(remark);
+        return Some(draft);
     }
     let is_missed = candidate.need == Need::Required && gate(request, &candidate).is_none();
     let need = if is_missed {
@@ -232,6 +272,7 @@ fn absent(request: &LoadRequest<'_>, candidate: Candidate) -> Option<Draft> {
             .replace("{name}", core.name());
         draft.touched.file.content = text.into();
     }
+    draft.remarks.extend(remark);
     Some(draft)
 }
 

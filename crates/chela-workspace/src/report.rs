@@ -7,7 +7,7 @@ use chela_core::{AgentId, Audience, ContentHash, Trust, Zone, grouped};
 use serde::Serialize;
 
 use crate::core_file::Need;
-use crate::trust::{Act, Ground, Judged, State, Suspicion};
+use crate::trust::{Absent, Act, Ground, Held, Judged, State, Suspicion};
 
 /// One file that is, or might have been, in the prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -142,6 +142,13 @@ pub enum Remark {
         /// How the owner names it in a command.
         name: String,
     },
+    /// The agent wanted to change it when nobody could be asked.
+    Proposed {
+        /// `None`: it wanted to delete it.
+        hash: Option<ContentHash>,
+        /// How the owner names it in a command.
+        name: String,
+    },
     /// It reads like an instruction that somebody slipped in.
     Suspicious {
         severity: Suspicion,
@@ -207,20 +214,38 @@ impl FileReport {
 }
 
 impl Remark {
+    /// What the agent wanted to write, for the owner to decide about.
+    pub(crate) fn of_proposal(proposed: &Held, shown: &str, agent: &AgentId) -> Self {
+        Self::Proposed {
+            hash: proposed.hash,
+            name: format!("{shown}{}", whose(agent)),
+        }
+    }
+
+    /// What the owner should know about a file that is no longer there.
+    pub(crate) fn of_absence(absent: &Absent, shown: &str, agent: &AgentId) -> Option<Self> {
+        let told = absent.judgement.waits() && !absent.is_allowed;
+        told.then(|| Self::Unconfirmed {
+            state: match absent.judgement.state {
+                State::Held => State::Deleted,
+                state => state,
+            },
+            act: absent.judgement.act,
+            ground: absent.ground,
+            name: format!("{shown}{}", whose(agent)),
+        })
+    }
+
     /// What the owner should know about who wrote a file. What the policy lets pass is no news,
     /// and a weak suspicion about a version that is known is none either.
     pub fn of_trust(judged: &Judged, shown: &str, agent: &AgentId) -> Vec<Self> {
         let judgement = &judged.judgement;
         let allowed = judged.is_allowed;
-        let whose = match *agent == AgentId::main() {
-            true => String::new(),
-            false => format!(" --agent {agent}"),
-        };
         let unconfirmed = (judgement.waits() && !allowed).then(|| Self::Unconfirmed {
             state: judgement.state,
             act: judgement.act,
             ground: judged.ground,
-            name: format!("{shown}{whose}"),
+            name: format!("{shown}{}", whose(agent)),
         });
         let least = match judgement.waits() {
             true => Suspicion::Medium,
@@ -235,6 +260,14 @@ impl Remark {
                     what: found.what.clone(),
                 });
         unconfirmed.into_iter().chain(suspicious).collect()
+    }
+}
+
+/// What a command needs to know besides the file.
+fn whose(agent: &AgentId) -> String {
+    match *agent == AgentId::main() {
+        true => String::new(),
+        false => format!(" --agent {agent}"),
     }
 }
 
@@ -380,12 +413,25 @@ impl std::fmt::Display for Remark {
                 ground,
                 name,
             } => {
+                if let State::Gone | State::Deleted = state {
+                    f.write_str(match state {
+                        State::Gone => "is gone: someone else deleted it",
+                        _ => "was deleted while foreign text was being read",
+                    })?;
+                    if let Act::UseTrusted(_) = act {
+                        f.write_str("; the last trusted version is used")?;
+                    }
+                    return write!(
+                        f,
+                        " (chela trust restore {name} brings it back, chela trust approve {name} settles that it is gone)"
+                    );
+                }
                 f.write_str(match (state, ground) {
                     (State::Held, _) => "was written while foreign text was being read",
                     (State::Revoked, _) => "has lost your trust",
                     (_, Ground::Foreign) => "came with a folder that is not Chela's",
                     (State::Unknown, _) => "was written by someone else",
-                    (State::Changed | State::Trusted, _) => "was changed by someone else",
+                    (_, _) => "was changed by someone else",
                 })?;
                 f.write_str(match act {
                     Act::Use => " and is used as it is",
@@ -395,6 +441,16 @@ impl std::fmt::Display for Remark {
                 write!(
                     f,
                     " (chela trust diff {name} shows it, chela trust approve {name} settles it)"
+                )
+            }
+            Self::Proposed { hash, name } => {
+                match hash {
+                    Some(hash) => write!(f, "has a change that waits for you ({})", hash.short())?,
+                    None => f.write_str("is to be deleted, if you agree")?,
+                }
+                write!(
+                    f,
+                    ": chela trust diff {name} shows it, chela trust approve {name} or chela trust refuse {name} settles it"
                 )
             }
             Self::Suspicious { severity, what } => match severity {

@@ -18,11 +18,11 @@ mod versions;
 mod watched;
 
 pub use book::{TrustBook, TrustError};
-pub use custody::{Custody, CustodySettings, Judged, Scanner};
+pub use custody::{Absent, Custody, CustodySettings, Judged, Scanner};
 pub(crate) use custody::{Reads, Ruling};
-pub use entry::{FileEntry, Found, Held, RootEntry, Suspicion, Version, Writer};
-pub use judgement::{Act, Case, Ground, Judgement, OnChange, Policies, State, judge};
-pub use noting::Wrote;
+pub use entry::{FileEntry, Found, Gone, Held, RootEntry, Suspicion, Version, Writer};
+pub use judgement::{Act, Case, Ground, Judgement, OnChange, Policies, State, judge, judge_absent};
 pub(crate) use noting::record_seeded;
+pub use noting::{Hand, Wrote};
 pub use versions::Versions;
 pub use watched::{Kind, Watched};

@@ -36,6 +36,9 @@ pub(crate) enum GuardMark {
         call: String,
         shape: ContentHash,
         scope: Scope,
+        /// The question it answers, by its id in the audit chain.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        question: Option<String>,
     },
     Refused {
         call: String,
@@ -43,6 +46,18 @@ pub(crate) enum GuardMark {
     },
     /// What was read so far is no reason to ask any more.
     Released,
+}
+
+impl GuardMark {
+    /// The mark an entry keeps, if it keeps one.
+    pub(crate) fn of(body: &Body) -> Option<Self> {
+        match body {
+            Body::Custom(custom) if custom.custom_type == MARK => {
+                serde_json::from_value(custom.data.clone()).ok()
+            }
+            _ => None,
+        }
+    }
 }
 
 impl From<GuardMark> for Body {
@@ -212,7 +227,9 @@ impl Reading {
         match mark {
             GuardMark::Released => self.seen.release(),
             GuardMark::Refused { shape, .. } => self.seen.refuse_shape(shape),
-            GuardMark::Allowed { call, shape, scope } => {
+            GuardMark::Allowed {
+                call, shape, scope, ..
+            } => {
                 if scope != Scope::Once {
                     self.seen.approve_shape(shape);
                 }

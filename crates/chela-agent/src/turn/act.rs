@@ -13,7 +13,6 @@ use tokio::time::sleep;
 use super::approving::Recorded;
 use super::guard::{Answered, Case, Leave, Permit};
 use super::limits::Repetition;
-use super::wrote::Word;
 use super::{Ended, Step, Turn, TurnError, TurnEvent};
 use crate::session::{Body, CustomMessage, Label, Meta, SessionError};
 
@@ -94,30 +93,39 @@ impl Turn<'_> {
             None => match self.permit(call, toolbox, leave).await? {
                 Permit::Impossible(output) => output,
                 Permit::No {
+                    case,
                     decision,
-                    effect,
                     words,
+                    asked,
                 } => {
                     let decision = self.decision_on_record(&decision, None);
                     // Nothing happens: it does no harm when this cannot be written down.
-                    let _ = self.book_call(call, effect, &decision);
-                    Output::failed(words)
+                    let _ = self.book_call(call, case.prospect.effect, &decision);
+                    let kept = match &asked {
+                        Some(asked) => self.keep_proposal(call, &case, toolbox, asked).await,
+                        None => None,
+                    };
+                    Output::failed(words + kept.unwrap_or_default())
                 }
                 Permit::Go {
                     case,
                     decision,
                     yes,
                 } => {
-                    let word = Word::of(&decision, yes);
-                    let decision = self.decision_on_record(&decision, yes);
+                    let word = self.word_about(&case, &decision, yes.as_ref());
+                    let decision = self.decision_on_record(&decision, yes.as_ref());
                     if let Err(why) = self.book_call(call, case.prospect.effect, &decision) {
                         return self.refused(call, &why);
                     }
                     self.talk.sessions.begin_call(&self.session, &call.id)?;
                     let watch = self.watch(call, case.prospect.effect);
-                    let output = self.make(call, toolbox, &case, yes).await;
+                    let scope = yes.map(|yes| yes.scope);
+                    let output = self.make(call, toolbox, &case, scope).await;
                     if let Some(watch) = watch {
-                        self.note_writes(watch, call, word);
+                        let brought =
+                            label_of(&output).map_or(Trust::Operator, |label| label.trust);
+                        let held = self.note_writes(watch, call, &word, brought);
+                        self.ask_about_held(call, held).await;
                     }
                     output
                 }
@@ -125,9 +133,7 @@ impl Turn<'_> {
         };
         let output = self.screened(call, output);
         self.book_result(call, &output);
-        if output.success == Success::Done {
-            self.talk.note_reading(call);
-        }
+        self.talk.note_reading(&self.session, call, &output)?;
         let notice = self.notice_about(&output);
         self.talk
             .sessions

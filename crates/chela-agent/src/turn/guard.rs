@@ -47,7 +47,37 @@ impl Case {
 
 /// A yes the owner gave to several calls of one answer.
 #[derive(Default)]
-pub(super) struct Leave(Mutex<Option<Grant>>);
+pub(super) struct Leave(Mutex<Option<Granted>>);
+
+/// A yes, and the question it answers.
+struct Granted {
+    grant: Grant,
+    question: String,
+}
+
+/// The owner's yes to one call.
+#[derive(Debug, Clone)]
+pub(super) struct Yes {
+    pub scope: Scope,
+    /// The question it answers, by its id in the audit chain.
+    pub question: String,
+}
+
+/// Why a call that needs a yes has none.
+pub(super) struct Unallowed {
+    /// What the model is told.
+    words: String,
+    pub question: String,
+    pub why: NoYes,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NoYes {
+    /// The owner said no.
+    Denied,
+    /// Nobody said anything that counts.
+    Open,
+}
 
 /// Whether a call may be made.
 pub(super) enum Permit {
@@ -55,15 +85,17 @@ pub(super) enum Permit {
         case: Case,
         decision: Decision,
         /// The owner's yes, where one was needed.
-        yes: Option<Scope>,
+        yes: Option<Yes>,
     },
     /// It cannot be made at all: no such tool, wrong arguments.
     Impossible(Output),
     /// It may not; what the model is told.
     No {
+        case: Case,
         decision: Decision,
-        effect: Effect,
         words: String,
+        /// The question nobody said yes to, where one was asked.
+        asked: Option<Unallowed>,
     },
 }
 
@@ -115,41 +147,49 @@ impl Turn<'_> {
                     yes: None,
                 });
             }
-            Verdict::Deny => return Ok(refused(case, decision, "")),
+            Verdict::Deny => return Ok(refused(case, decision, None)),
             Verdict::Ask => {}
         }
-        if let Some(scope) = self.spend(leave, call, &case)? {
+        if let Some(yes) = self.spend(leave, call, &case)? {
             return Ok(Permit::Go {
                 case,
                 decision,
-                yes: Some(scope),
+                yes: Some(yes),
             });
         }
-        if self.spend_kept(call, &case)? {
+        if let Some(yes) = self.spend_kept(call, &case)? {
             return Ok(Permit::Go {
                 case,
                 decision,
-                yes: Some(Scope::Once),
+                yes: Some(yes),
             });
         }
         match self.ask(&[(call, &case, decision.clone())]).await? {
-            Ok(grant) => {
-                let leave = Leave(Mutex::new(Some(grant)));
+            Ok(granted) => {
+                let question = granted.question.clone();
+                let leave = Leave(Mutex::new(Some(granted)));
                 match self.spend(&leave, call, &case)? {
-                    Some(scope) => Ok(Permit::Go {
+                    Some(yes) => Ok(Permit::Go {
                         case,
                         decision,
-                        yes: Some(scope),
+                        yes: Some(yes),
                     }),
-                    None => Ok(refused(case, decision, CHANGED)),
+                    None => {
+                        let asked = Unallowed {
+                            words: CHANGED.to_owned(),
+                            question,
+                            why: NoYes::Open,
+                        };
+                        Ok(refused(case, decision, Some(asked)))
+                    }
                 }
             }
-            Err(words) => Ok(refused(case, decision, &words)),
+            Err(asked) => Ok(refused(case, decision, Some(asked))),
         }
     }
 
     /// The decision as it stands in the audit chain.
-    pub(super) fn decision_on_record(&self, decision: &Decision, yes: Option<Scope>) -> Value {
+    pub(super) fn decision_on_record(&self, decision: &Decision, yes: Option<&Yes>) -> Value {
         self.talk.seen.with(|seen| {
             let origins: Vec<Value> = decision
                 .atoms
@@ -173,7 +213,8 @@ impl Turn<'_> {
                     .tainted_by()
                     .and_then(|id| seen.span(id))
                     .map(|span| span.origin.to_string()),
-                "yes": yes.map(Scope::as_str),
+                "yes": yes.map(|yes| yes.scope.as_str()),
+                "question": yes.map(|yes| yes.question.as_str()),
                 "origins": origins,
             })
         })
@@ -206,7 +247,7 @@ impl Turn<'_> {
     async fn ask(
         &self,
         asked: &[(&ToolCall, &Case, Decision)],
-    ) -> Result<Result<Grant, String>, SessionError> {
+    ) -> Result<Result<Granted, Unallowed>, SessionError> {
         let host = &self.talk.agents.host;
         let id = host.random_hex(3);
         let asking = Asking {
@@ -229,8 +270,19 @@ impl Turn<'_> {
         let answer = answer.unwrap_or(Answer::NOBODY);
         let outcome = question.answer(answer, host.clock.now());
         self.book_answer(&question, answer, outcome.as_ref().err());
+        let unallowed = |why, words| {
+            let question = id.clone();
+            Ok(Err(Unallowed {
+                words,
+                question,
+                why,
+            }))
+        };
         match outcome {
-            Ok(grant) => Ok(Ok(grant)),
+            Ok(grant) => Ok(Ok(Granted {
+                grant,
+                question: id.clone(),
+            })),
             Err(AnswerError::Denied) => {
                 for ((deed, _), (call, ..)) in deeds.iter().zip(asked) {
                     self.mark(GuardMark::Refused {
@@ -238,12 +290,13 @@ impl Turn<'_> {
                         shape: deed.shape(),
                     })?;
                 }
-                Ok(Err(DENIED.to_owned()))
+                unallowed(NoYes::Denied, DENIED.to_owned())
             }
             Err(AnswerError::Unanswered | AnswerError::Expired) => {
-                Ok(Err(self.queued(&question).unwrap_or(UNANSWERED.to_owned())))
+                let words = self.queued(&question).unwrap_or(UNANSWERED.to_owned());
+                unallowed(NoYes::Open, words)
             }
-            Err(error) => Ok(Err(format!("{error}. "))),
+            Err(error) => unallowed(NoYes::Open, format!("{error}. ")),
         }
     }
 
@@ -253,32 +306,60 @@ impl Turn<'_> {
         leave: &Leave,
         call: &ToolCall,
         case: &Case,
-    ) -> Result<Option<Scope>, SessionError> {
+    ) -> Result<Option<Yes>, SessionError> {
         let deed = case.deed();
-        let scope = {
-            let mut grant = leave.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let Some(grant) = grant.as_mut() else {
+        let yes = {
+            let mut granted = leave.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(granted) = granted.as_mut() else {
                 return Ok(None);
             };
-            let spent = self.talk.seen.with(|seen| grant.spend(&deed, seen));
+            let spent = self.talk.seen.with(|seen| granted.grant.spend(&deed, seen));
             match spent {
-                Ok(()) => grant.scope(),
+                Ok(()) => Yes {
+                    scope: granted.grant.scope(),
+                    question: granted.question.clone(),
+                },
                 Err(_) => return Ok(None),
             }
         };
         self.mark(GuardMark::Allowed {
             call: call.id.clone(),
             shape: deed.shape(),
-            scope,
+            scope: yes.scope,
+            question: Some(yes.question.clone()),
         })?;
-        if scope == Scope::Always && !has_own_list(&deed) {
+        if yes.scope == Scope::Always && !has_own_list(&deed) {
             self.keep_always(&deed);
         }
-        Ok(Some(scope))
+        Ok(Some(yes))
+    }
+
+    /// The question to which the owner said yes for good, or for this session.
+    pub(super) fn question_behind(&self, case: &Case) -> Option<String> {
+        let shape = case.deed().shape();
+        let branch = self.talk.sessions.branch(&self.session).ok()?;
+        let here = branch
+            .iter()
+            .rev()
+            .find_map(|entry| match GuardMark::of(&entry.body)? {
+                GuardMark::Allowed {
+                    shape: allowed,
+                    question,
+                    ..
+                } if allowed == shape => question,
+                _ => None,
+            });
+        here.or_else(|| {
+            let path = Document::path(&self.talk.agents.host);
+            let document = Document::load(&path).ok()?;
+            let mut known = document.calls(&self.talk.view.id);
+            let found = known.find(|call| call.shape == shape)?;
+            Some(found.id.clone())
+        })
     }
 
     /// Spends a yes the owner gave later, to a question that nobody was there to answer.
-    fn spend_kept(&self, call: &ToolCall, case: &Case) -> Result<bool, SessionError> {
+    fn spend_kept(&self, call: &ToolCall, case: &Case) -> Result<Option<Yes>, SessionError> {
         let shape = case.deed().shape();
         let session = self.talk.key.to_string();
         let matches = |known: &KnownCall| {
@@ -286,27 +367,31 @@ impl Turn<'_> {
         };
         let path = Document::path(&self.talk.agents.host);
         let Ok(document) = Document::load(&path) else {
-            return Ok(false);
+            return Ok(None);
         };
         let found = document
             .calls(&self.talk.view.id)
             .find(|call| matches(call));
         let Some(id) = found.map(|known| known.id.clone()) else {
-            return Ok(false);
+            return Ok(None);
         };
         let mut taken = false;
         let changed = Document::change(&path, |document| {
             taken = document.forget_call(&id).is_some();
         });
         if changed.is_err() || !taken {
-            return Ok(false);
+            return Ok(None);
         }
         self.mark(GuardMark::Allowed {
             call: call.id.clone(),
             shape,
             scope: Scope::Once,
+            question: Some(id.clone()),
         })?;
-        Ok(true)
+        Ok(Some(Yes {
+            scope: Scope::Once,
+            question: id,
+        }))
     }
 
     /// Puts a question aside for an owner who is not there, where the config says so.
@@ -378,7 +463,12 @@ impl Turn<'_> {
     }
 
     /// A question and its answer belong to the record.
-    fn book_answer(&self, question: &Question, answer: Answer, error: Option<&AnswerError>) {
+    pub(super) fn book_answer(
+        &self,
+        question: &Question,
+        answer: Answer,
+        error: Option<&AnswerError>,
+    ) {
         let body = json!({
             "session": self.session.id.as_str(),
             "turn": self.book.turn(),
@@ -405,15 +495,17 @@ const UNANSWERED: &str = "It needs the owner's yes, and nobody answered. ";
 const CHANGED: &str = "What would run is not what was allowed. ";
 
 /// What the model is told about a call that may not be made. It repeats nothing of the call.
-fn refused(case: Case, decision: Decision, said: &str) -> Permit {
+fn refused(case: Case, decision: Decision, asked: Option<Unallowed>) -> Permit {
+    let said = asked.as_ref().map_or("", |asked| asked.words.as_str());
     let words = format!(
         "Not done: {}. {said}Do not try it another way; tell the user what you wanted to do and why.",
         decision.rule.text_for_model()
     );
     Permit::No {
-        effect: case.prospect.effect,
+        case,
         decision,
         words,
+        asked,
     }
 }
 
@@ -501,7 +593,7 @@ impl Conversation {
     }
 
     /// How long a question stands.
-    fn patience(&self) -> Duration {
+    pub(crate) fn patience(&self) -> Duration {
         let lasts = &self.agents.loaded.config.guard.approvals.expires_after;
         lasts
             .duration(BareUnit::Seconds)

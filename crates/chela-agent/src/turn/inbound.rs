@@ -75,6 +75,9 @@ impl<'a> Turn<'a> {
                 ..Meta::default()
             },
         )?;
+        if source != Source::Event {
+            talk.keep_bounds(&session)?;
+        }
         let book = Book::open_turn(talk);
         talk.pen.begin(&session, book.turn());
         Ok(Self {
@@ -117,6 +120,10 @@ impl<'a> Turn<'a> {
                     ..Meta::default()
                 },
             )?;
+        }
+        if !messages.is_empty() {
+            // A word in between does not end the work at hand.
+            self.talk.keep_bounds(&self.session)?;
         }
         let told = match self.talk.children.0.take_news() {
             true => {

@@ -38,7 +38,7 @@ fn is_unsettled(file: &FileReport) -> bool {
     let about_trust = |remark: &Remark| {
         matches!(
             remark,
-            Remark::Unconfirmed { .. } | Remark::Suspicious { .. }
+            Remark::Unconfirmed { .. } | Remark::Proposed { .. } | Remark::Suspicious { .. }
         )
     };
     file.status == FileStatus::SetAside || file.remarks.iter().any(about_trust)

@@ -1,51 +1,45 @@
 //! What a call did to the files that shape the agent.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use chela_core::ContentHash;
+use chela_core::Trust;
 use chela_guard::flow::{Decision, Rule, Taint};
 use chela_ledger::AuditKind;
 use chela_model::ToolCall;
-use chela_tools::{Effect, Scope};
-use chela_workspace::trust::{Custody, Judged};
-use serde_json::json;
+use chela_tools::Effect;
+use serde_json::{Value, json};
 
+use super::guard::{Case, Yes};
 use super::{Turn, TurnEvent};
-use crate::trust::{AgentWrite, Extent, note_agent_write};
+use crate::conversation::Conversation;
+use crate::trust::Extent;
+use crate::writes::{Before, Doing, Noted, Reach};
 
 /// The files a call may change, as they were before it.
 pub(super) struct Watch {
-    custody: Arc<Custody>,
-    /// Those it names, and those it may reach without naming them.
-    before: BTreeMap<PathBuf, (Named, Option<Judged>)>,
-    extent: Extent,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Named {
-    Yes,
-    No,
+    before: Before,
+    reach: Reach,
 }
 
 /// What of the guard's word matters here.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Word {
     taint: Taint,
-    allowed: bool,
-}
-
-impl Word {
-    pub(super) fn of(decision: &Decision, yes: Option<Scope>) -> Self {
-        Self {
-            taint: decision.taint,
-            allowed: yes.is_some() || decision.rule == Rule::ApprovedShape,
-        }
-    }
+    question: Option<String>,
 }
 
 impl Turn<'_> {
+    pub(super) fn word_about(&self, case: &Case, decision: &Decision, yes: Option<&Yes>) -> Word {
+        let question = yes.map(|yes| yes.question.clone());
+        Word {
+            taint: decision.taint,
+            question: question.or_else(|| {
+                let shape = decision.rule == Rule::ApprovedShape;
+                shape.then(|| self.question_behind(case)).flatten()
+            }),
+        }
+    }
+
     /// Looks at what a call may change. `None` for one that only reads.
     pub(super) fn watch(&self, call: &ToolCall, effect: Effect) -> Option<Watch> {
         if matches!(
@@ -54,92 +48,141 @@ impl Turn<'_> {
         ) {
             return None;
         }
-        let agents = &self.talk.agents;
-        let custody = agents.assembler.custody(&self.talk.view.id).ok()?;
+        self.talk.note_background();
         let extent = match call.name.as_str() {
-            "write" => Extent::Whole,
-            "edit" | "apply_patch" => Extent::Part,
-            _ => Extent::Unseen,
+            "write" => Some(Extent::Whole),
+            "edit" | "apply_patch" => Some(Extent::Part),
+            _ => None,
         };
-        let mut before = BTreeMap::new();
-        if extent == Extent::Unseen {
-            for file in custody.survey(&[]) {
-                before.insert(file.path, (Named::No, file.judged));
-            }
-        }
-        for name in named_in(call) {
-            let path = agents.host.expand_from(&name, custody.root());
-            let path = custody.resolved(&path.components().collect::<PathBuf>());
-            let judged = custody.look(&path).map(|(judged, _)| judged);
-            before.insert(path, (Named::Yes, judged));
-        }
+        let reach = match extent {
+            Some(extent) => Reach::Named {
+                paths: self.paths_named(call),
+                extent,
+            },
+            None => Reach::Anything {
+                words: Value::Object(call.arguments.clone()).to_string(),
+            },
+        };
         Some(Watch {
-            custody,
-            before,
-            extent,
+            before: self.talk.writes.before(&reach)?,
+            reach,
         })
     }
 
-    /// Puts on record what a call changed.
-    pub(super) fn note_writes(&self, watch: Watch, call: &ToolCall, word: Word) {
-        let Watch {
-            custody,
-            mut before,
-            extent,
-        } = watch;
-        if extent == Extent::Unseen {
-            // What was not there before it ran.
-            for file in custody.survey(&[]) {
-                before.entry(file.path).or_insert((Named::No, None));
-            }
+    /// Puts on record what a call changed. Gives the files that wait for the owner now.
+    pub(super) fn note_writes(
+        &self,
+        watch: Watch,
+        call: &ToolCall,
+        word: &Word,
+        brought: Trust,
+    ) -> Vec<PathBuf> {
+        let Watch { before, reach } = watch;
+        let is_command = matches!(reach, Reach::Anything { .. });
+        let doing = Doing {
+            tool: call.name.clone(),
+            turn: self.book.turn().to_owned(),
+            // A command that brought text from outside may have written it down, too.
+            taint: match is_command && brought < Trust::Agent {
+                true => Taint::Tainted,
+                false => word.taint,
+            },
+            question: word.question.clone(),
+            reach,
+        };
+        let noted = self.talk.writes.note(&before, &doing);
+        if is_command {
+            self.talk.writes.go_on_watching(&doing);
         }
-        for (path, (named, judged)) in &before {
-            let now = custody.look(path).map(|(judged, _)| judged.hash);
-            let hash = |judged: &Judged| judged.hash;
-            if now.is_none() || now == judged.as_ref().map(hash) {
-                continue;
-            }
-            let write = AgentWrite {
-                path,
-                tool: &call.name,
-                turn: self.book.turn(),
-                taint: word.taint,
-                allowed: (word.allowed && *named == Named::Yes).then_some(call.id.as_str()),
-                before: judged.as_ref(),
-                extent,
-            };
-            if let Err(error) = note_agent_write(&custody, &write) {
-                self.surface.event(TurnEvent::Notice(error.to_string()));
-            }
-            if custody.kind(path).is_some() {
-                self.book_write(&custody, &write, now);
-            }
+        for trouble in &noted.troubles {
+            self.surface.event(TurnEvent::Notice(trouble.clone()));
+        }
+        self.talk.book_writes(&noted, &doing);
+        let held = |path: &PathBuf| {
+            let custody = self.talk.writes.custody();
+            let book = custody.map(|custody| custody.book());
+            book.is_some_and(|book| book.entry(path).is_some_and(|entry| entry.held.is_some()))
+        };
+        let paths = noted.files.into_iter().map(|file| file.path);
+        paths.filter(held).collect()
+    }
+
+    /// The paths a call of a file tool names.
+    pub(super) fn paths_named(&self, call: &ToolCall) -> Vec<PathBuf> {
+        let Some(custody) = self.talk.writes.custody() else {
+            return Vec::new();
+        };
+        named_in(call)
+            .iter()
+            .map(|name| {
+                let path = self.talk.agents.host.expand_from(name, custody.root());
+                custody.resolved(&path.components().collect::<PathBuf>())
+            })
+            .collect()
+    }
+}
+
+impl Conversation {
+    /// Puts on record what commands in the background changed meanwhile.
+    pub(crate) fn note_background(&self) {
+        if let Some((noted, doing)) = self.writes.look_back() {
+            self.book_writes(&noted, &doing);
         }
     }
 
-    /// A file that shapes the agent has changed: that belongs to the record.
-    fn book_write(&self, custody: &Custody, write: &AgentWrite<'_>, hash: Option<ContentHash>) {
-        let judged = custody.look(write.path).map(|(judged, _)| judged);
-        let state = judged.map(|judged| judged.judgement.state.as_str());
-        let body = json!({
-            "change": "agent-write",
-            "agent": self.talk.view.id,
-            "file": custody.shown(write.path),
-            "turn": write.turn,
-            "tool": write.tool,
-            "taint": write.taint.as_str(),
-            "allowed": write.allowed,
-            "before": write.before.map(|judged| judged.hash),
-            "hash": hash,
-            "state": state,
+    /// Files that shape the agent have changed: that belongs to the record.
+    fn book_writes(&self, noted: &Noted, doing: &Doing) {
+        let (Some(custody), Some(ledger)) = (self.writes.custody(), self.agents.ledger()) else {
+            return;
+        };
+        let by = json!({
+            "agent": self.view.id,
+            "turn": doing.turn,
+            "tool": doing.tool,
+            "taint": doing.taint.as_str(),
+            "question": doing.question,
         });
-        self.book.note(AuditKind::TrustChange, &body);
+        let book = |what: Value| {
+            let mut body = by.clone();
+            if let (Some(body), Value::Object(what)) = (body.as_object_mut(), what) {
+                body.extend(what);
+            }
+            // What has happened already happens no less without a record.
+            let _ = ledger.append(AuditKind::TrustChange, &body);
+        };
+        for file in &noted.files {
+            let judged = custody.look(&file.path).map(|(judged, _)| judged.judgement);
+            let judgement = judged.or(custody.missed(&file.path).map(|absent| absent.judgement));
+            book(json!({
+                "change": match file.after {
+                    Some(_) => "agent-write",
+                    None => "agent-delete",
+                },
+                "file": custody.shown(&file.path),
+                "before": file.before,
+                "hash": file.after,
+                "state": judgement.map(|judgement| judgement.state.as_str()),
+            }));
+        }
+        for skill in &noted.skills {
+            book(json!({
+                "change": "agent-write",
+                "skill": skill.name,
+                "tree": skill.tree,
+                "state": skill.outcome.as_str(),
+            }));
+        }
     }
 }
 
 /// The paths a call of a file tool names.
 fn named_in(call: &ToolCall) -> Vec<String> {
-    const MARKS: [&str; 3] = ["*** Add File: ", "*** Update File: ", "*** Move to: "];
+    const MARKS: [&str; 4] = [
+        "*** Add File: ",
+        "*** Update File: ",
+        "*** Delete File: ",
+        "*** Move to: ",
+    ];
     let text = |name: &str| call.arguments.get(name).and_then(|value| value.as_str());
     match call.name.as_str() {
         "write" | "edit" => text("path").map(str::to_owned).into_iter().collect(),

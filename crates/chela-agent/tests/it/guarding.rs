@@ -85,6 +85,8 @@ impl Tool for Post {
 /// An owner who gives one answer to everything, or is not there.
 pub(crate) struct Owner {
     says: Option<Scope>,
+    /// What is said before that, one answer a question.
+    first: Mutex<Vec<Option<Scope>>>,
     asked: Mutex<Vec<Question>>,
     events: Mutex<Vec<TurnEvent>>,
 }
@@ -93,9 +95,39 @@ impl Owner {
     pub(crate) fn says(says: Option<Scope>) -> Self {
         Self {
             says,
+            first: Mutex::default(),
             asked: Mutex::default(),
             events: Mutex::default(),
         }
+    }
+
+    /// An owner who answers once, and is gone.
+    pub(crate) fn says_once(first: Scope) -> Self {
+        Self::says_first([Some(first)], None)
+    }
+
+    pub(crate) fn says_first(
+        first: impl IntoIterator<Item = Option<Scope>>,
+        then: Option<Scope>,
+    ) -> Self {
+        Self {
+            first: Mutex::new(first.into_iter().collect()),
+            ..Self::says(then)
+        }
+    }
+
+    pub(crate) fn questions(&self) -> Vec<Question> {
+        self.asked.lock().expect("a lock").clone()
+    }
+
+    /// What the owner was told besides the answer.
+    pub(crate) fn told(&self) -> String {
+        let events = self.events.lock().expect("a lock");
+        let notices = events.iter().filter_map(|event| match event {
+            TurnEvent::Notice(text) => Some(text.as_str()),
+            _ => None,
+        });
+        notices.collect::<Vec<_>>().join("\n")
     }
 
     pub(crate) fn asked(&self) -> usize {
@@ -124,7 +156,12 @@ impl Approver for Owner {
         question: &'a Question,
     ) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
         self.asked.lock().expect("a lock").push(question.clone());
-        Box::pin(std::future::ready(Answer::given(self.says, question)))
+        let mut first = self.first.lock().expect("a lock");
+        let says = match first.is_empty() {
+            true => self.says,
+            false => first.remove(0),
+        };
+        Box::pin(std::future::ready(Answer::given(says, question)))
     }
 }
 
@@ -232,6 +269,16 @@ impl Home {
             images: Vec::new(),
         };
         self.runtime.block_on(talk.say(message, owner))
+    }
+
+    /// Waits until every sub-agent has ended.
+    pub(crate) fn settle(&self, talk: &Conversation, owner: &Owner) {
+        self.runtime.block_on(async {
+            while talk.subagents_running() > 0 {
+                talk.until_news(owner).await;
+                tokio::task::yield_now().await;
+            }
+        });
     }
 
     pub(crate) fn sent_to(&self) -> Vec<String> {

@@ -9,5 +9,6 @@ mod journalling;
 mod recording;
 mod spending;
 mod subagents;
+mod trust_table;
 mod trusting;
 mod turning;

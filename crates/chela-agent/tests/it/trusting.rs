@@ -21,14 +21,18 @@ use super::guarding::{Home, Owner, inbox, post};
 
 const TOMORROW: &str = "agent:main:tomorrow";
 
-fn workspace(home: &Home) -> PathBuf {
+pub(crate) fn workspace(home: &Home) -> PathBuf {
     let dir = home.host.state_dir().join("workspace");
     std::fs::canonicalize(dir).expect("a workspace")
 }
 
 /// With the files Chela makes.
-fn set_up(steps: impl IntoIterator<Item = Step>) -> Home {
-    let home = Home::new(steps);
+pub(crate) fn set_up(steps: impl IntoIterator<Item = Step>) -> Home {
+    set_up_with(steps, json!({}))
+}
+
+pub(crate) fn set_up_with(steps: impl IntoIterator<Item = Step>, more: serde_json::Value) -> Home {
+    let home = Home::with(steps, more);
     let options = SeedOptions {
         mode: SeedMode::Reseed,
         skip_optional: Vec::new(),
@@ -38,17 +42,17 @@ fn set_up(steps: impl IntoIterator<Item = Step>) -> Home {
     home
 }
 
-fn entry(home: &Home, file: &str) -> Option<FileEntry> {
+pub(crate) fn entry(home: &Home, file: &str) -> Option<FileEntry> {
     let book = TrustBook::read(&home.host);
     book.entry(&workspace(home).join(file)).cloned()
 }
 
-fn write(file: &str, text: &str) -> Step {
+pub(crate) fn write(file: &str, text: &str) -> Step {
     Step::tool("write", json!({ "path": file, "content": text }))
 }
 
 /// What the agent would read of a file if a session began now.
-fn prompt(talk: &Conversation) -> String {
+pub(crate) fn prompt(talk: &Conversation) -> String {
     let agents = talk.agents();
     let assembled = assemble(agents.host(), agents.loaded(), &Ask::default());
     assembled.expect("a prompt").prompt.text
@@ -176,7 +180,7 @@ fn w02_a_command_that_changes_the_persona_after_foreign_text_is_held() {
         ),
         Step::reply("ok"),
     ]);
-    let owner = Owner::says(Some(Scope::Once));
+    let owner = Owner::says_once(Scope::Once);
     let talk = home.open();
     home.say(&talk, "Read my mail.", &owner).expect("a turn");
     let soul = std::fs::read_to_string(workspace(&home).join("SOUL.md")).expect("a file");

@@ -139,6 +139,8 @@ fn waiting(name: &str, origin: &str, host: &Host) -> LockEntry {
             "it was fetched from {origin} and you have not trusted it"
         )),
         origin: Some(origin),
+        turn: None,
+        question: None,
         told: None,
     }
 }

@@ -19,7 +19,7 @@ use crate::skill::Skill;
 pub struct TrustLock {
     state_dir: PathBuf,
     /// By the folder of the skill.
-    skills: BTreeMap<String, LockEntry>,
+    pub(super) skills: BTreeMap<String, LockEntry>,
     /// Project folders whose skills count as the owner's own.
     folders: BTreeMap<String, FolderEntry>,
     /// Set when the file was there and could not be read: nothing may be written over it.
@@ -40,6 +40,12 @@ pub struct LockEntry {
     /// Where it was fetched from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
+    /// The turn in which the agent wrote it, or what is held of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<String>,
+    /// The question the owner was asked about that, by its id in the audit chain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
     /// The changed version the owner was last told about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<ContentHash>,
@@ -50,6 +56,8 @@ pub struct LockEntry {
 pub enum TrustedBy {
     FirstSight,
     Owner,
+    /// The agent, in a turn that had read nothing foreign or with the owner's yes.
+    Agent,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -295,7 +303,7 @@ impl TrustLock {
         Ok(())
     }
 
-    fn put(
+    pub(super) fn put(
         &mut self,
         skill: &Skill,
         host: &Host,
@@ -317,6 +325,8 @@ impl TrustLock {
             by,
             quarantined,
             origin,
+            turn: None,
+            question: None,
             told: None,
         };
         self.skills.insert(key(&skill.folder), entry);
@@ -369,7 +379,7 @@ fn read_document(path: &Path) -> Result<Map<String, Value>, String> {
 
 /// Folders are known by the path they were reached by: resolving links for every skill at every
 /// look would cost more than all the rest, and a skill reached by a new path is rightly new.
-fn key(folder: &Path) -> String {
+pub(super) fn key(folder: &Path) -> String {
     folder.display().to_string()
 }
 

@@ -166,6 +166,11 @@ impl Processes {
         jobs.len() < before
     }
 
+    /// Whether any command is still running.
+    pub fn any_running(&self) -> bool {
+        self.jobs().iter().any(|job| is_running(job))
+    }
+
     /// Ends every command and all they started, at once: the session is over.
     pub fn end_all(&self) {
         for job in self.jobs() {

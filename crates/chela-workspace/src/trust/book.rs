@@ -75,6 +75,7 @@ impl TrustBook {
         let before = Self::of(&document).map_err(broken)?;
         let mut after = before.clone();
         let outcome = change(&mut after);
+        after.drop_old_proposals(host.unix_time());
         if after == before {
             return Ok(outcome);
         }
@@ -116,10 +117,30 @@ impl TrustBook {
     }
 
     fn hashes(&self) -> BTreeSet<ContentHash> {
-        let versions = self.files.values().flat_map(FileEntry::versions);
-        versions.map(|version| version.hash).collect()
+        self.files.values().flat_map(FileEntry::kept).collect()
+    }
+
+    /// What nobody decided about for long enough is not kept for ever.
+    fn drop_old_proposals(&mut self, now: u64) {
+        let oldest = now.saturating_sub(PROPOSAL_LASTS);
+        let mut times: Vec<u64> = self
+            .files
+            .values()
+            .filter_map(|entry| entry.proposed.as_ref().map(|proposed| proposed.at))
+            .collect();
+        times.sort_unstable_by(|one, other| other.cmp(one));
+        let oldest = oldest.max(times.get(MOST_PROPOSALS).map_or(0, |at| at + 1));
+        for entry in self.files.values_mut() {
+            entry.proposed.take_if(|proposed| proposed.at < oldest);
+        }
+        self.files.retain(|_, entry| *entry != FileEntry::default());
     }
 }
+
+/// Thirty days.
+const PROPOSAL_LASTS: u64 = 30 * 86_400;
+/// Those before the newest so many are dropped.
+const MOST_PROPOSALS: usize = 64;
 
 fn part<T: serde::de::DeserializeOwned + Default>(
     document: &Map<String, Value>,

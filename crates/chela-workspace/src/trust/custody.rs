@@ -9,7 +9,9 @@ use chela_core::{ContentHash, Host, Trust};
 
 use super::book::TrustBook;
 use super::entry::{Found, Suspicion};
-use super::judgement::{Act, Case, Ground, Judgement, OnChange, Policies, State, judge};
+use super::judgement::{
+    Act, Case, Ground, Judgement, OnChange, Policies, State, judge, judge_absent,
+};
 use super::versions::Versions;
 use crate::core_file::{CoreFile, file_name};
 use crate::decode::decode;
@@ -65,6 +67,15 @@ pub struct Judged {
     pub ground: Ground,
     pub found: Option<Found>,
     /// Nobody known wrote it, and the policy lets that pass in silence.
+    pub is_allowed: bool,
+}
+
+/// A file that is on record and not there, and where that stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Absent {
+    pub judgement: Judgement,
+    pub ground: Ground,
+    /// Nobody known deleted it, and the policy lets that pass in silence.
     pub is_allowed: bool,
 }
 
@@ -214,6 +225,47 @@ impl Custody {
             self.let_pass(resolved);
         }
         Ruling { judged, reads }
+    }
+
+    /// Where a file that is on record and not there stands. A first conversation ends with
+    /// BOOTSTRAP.md being deleted: that is no news.
+    pub fn missed(&self, path: &Path) -> Option<Absent> {
+        if self.present(path).is_some() {
+            return None;
+        }
+        let book = self.book();
+        let ground = self.ground_of(&book, path);
+        let policy = self.policies.on(ground);
+        let mut judgement = judge_absent(book.entry(path)?, policy)?;
+        let is_the_first_talk = CoreFile::of(&file_name(path)) == Some(CoreFile::Bootstrap);
+        if judgement.state == State::Gone && is_the_first_talk {
+            judgement.state = State::Deleted;
+            judgement.act = Act::Use;
+        }
+        Some(Absent {
+            is_allowed: judgement.state == State::Gone && policy == OnChange::Allow,
+            judgement,
+            ground,
+        })
+    }
+
+    /// What a session reads of a file that is not there, and where that stands.
+    pub(crate) fn rule_absent(&self, path: &Path) -> Option<(Absent, Reads)> {
+        let absent = self.missed(path)?;
+        if absent.is_allowed {
+            self.let_go(path);
+        }
+        let reads = match absent.judgement.act {
+            Act::UseTrusted(hash) => match Versions::of(&self.host).bytes(hash) {
+                Some(bytes) => Reads::Trusted {
+                    hash,
+                    text: text_of(bytes).into(),
+                },
+                None => Reads::Nothing,
+            },
+            Act::Use | Act::Withhold => Reads::File,
+        };
+        Some((absent, reads))
     }
 
     /// The foreign folder a file came with, while the owner has not taken it for their own.

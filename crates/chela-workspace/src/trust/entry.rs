@@ -16,9 +16,15 @@ pub struct FileEntry {
     /// Those before it, the newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Version>,
-    /// What waits for the owner.
+    /// What is there, or no longer there, and waits for the owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Held>,
+    /// What the agent would have written, had somebody been there to ask. The file is as it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposed: Option<Held>,
+    /// Who deleted it, where that is settled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gone: Option<Gone>,
     /// When the owner withdrew trust: seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked: Option<u64>,
@@ -52,7 +58,8 @@ pub enum Writer {
     /// The agent, in a turn.
     Agent {
         turn: String,
-        /// The question to which the owner said yes, where one was asked.
+        /// The question to which the owner said yes, where one was asked, by its id in the audit
+        /// chain.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         question: Option<String>,
     },
@@ -64,10 +71,30 @@ pub enum Writer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Held {
-    pub hash: ContentHash,
+    /// `None`: the file is deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<ContentHash>,
     /// The turn that wrote it, or during which it was written.
     pub turn: String,
+    /// Seconds since 1970.
     pub at: u64,
+    /// The tool.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub how: String,
+    /// The question the owner was asked, by its id in the audit chain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+}
+
+/// A file that is no longer there, and who took it away.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Gone {
+    #[serde(flatten)]
+    pub writer: Writer,
+    /// Seconds since 1970.
+    pub at: u64,
+    pub how: String,
 }
 
 /// A folder the owner took for their own.
@@ -103,8 +130,18 @@ impl FileEntry {
             self.earlier.insert(0, before);
             self.earlier.truncate(KEPT);
         }
+        let now = self.trusted.as_ref().map(|version| version.hash);
+        self.proposed.take_if(|proposed| proposed.hash == now);
         self.held = None;
+        self.gone = None;
         self.revoked = None;
+    }
+
+    /// The file is gone, and that is settled.
+    pub(super) fn delete(&mut self, gone: Gone) {
+        self.proposed.take_if(|proposed| proposed.hash.is_none());
+        self.held = None;
+        self.gone = Some(gone);
     }
 
     /// The version that counted counts no more, and is not put back either.
@@ -113,12 +150,21 @@ impl FileEntry {
             self.earlier.retain(|known| known.hash != before.hash);
         }
         self.held = None;
+        self.proposed = None;
         self.revoked = Some(at);
     }
 
     /// Every version on record, the newest first.
     pub fn versions(&self) -> impl Iterator<Item = &Version> {
         self.trusted.iter().chain(&self.earlier)
+    }
+
+    /// The hashes of every text that is kept for this file.
+    pub(super) fn kept(&self) -> impl Iterator<Item = ContentHash> {
+        let waiting = self.held.iter().chain(&self.proposed);
+        self.versions()
+            .map(|version| version.hash)
+            .chain(waiting.filter_map(|held| held.hash))
     }
 }
 

@@ -74,13 +74,17 @@ pub enum State {
     Held,
     /// The owner withdrew trust.
     Revoked,
+    /// On record and no longer there, and nobody Chela knows took it away.
+    Gone,
+    /// No longer there, by somebody Chela knows.
+    Deleted,
 }
 
 /// What the prompt is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Act {
-    /// The file as it is.
+    /// The file as it is: nothing, where there is none.
     Use,
     /// The last version that was trusted.
     UseTrusted(ContentHash),
@@ -123,11 +127,15 @@ pub fn judge(case: &Case<'_>, policies: Policies) -> Judgement {
         return used(State::Trusted, version.trust);
     }
     let held = case.entry.and_then(|entry| entry.held.as_ref());
-    if held.is_some_and(|held| held.hash == case.hash) {
+    if held.is_some_and(|held| held.hash == Some(case.hash)) {
         return aside(State::Held);
     }
     if case.pristine {
         return used(State::Trusted, Trust::Owner);
+    }
+    // What was held is not settled by somebody's writing over it.
+    if held.is_some() {
+        return aside(State::Held);
     }
     let state = match trusted {
         Some(_) => State::Changed,
@@ -142,10 +150,32 @@ pub fn judge(case: &Case<'_>, policies: Policies) -> Judgement {
     }
 }
 
+/// What becomes of a file that is on record and not there; `None` where nothing was ever trusted,
+/// so that nothing is missed.
+pub fn judge_absent(entry: &FileEntry, policy: OnChange) -> Option<Judgement> {
+    let version = entry.trusted.as_ref()?;
+    let stands_in = |state| Judgement {
+        state,
+        act: Act::UseTrusted(version.hash),
+        trust: version.trust,
+    };
+    let nothing = |state| Judgement {
+        state,
+        act: Act::Use,
+        trust: Trust::Operator,
+    };
+    Some(match (&entry.held, &entry.gone, policy) {
+        (Some(_), _, _) => stands_in(State::Held),
+        (None, Some(_), _) => nothing(State::Deleted),
+        (None, None, OnChange::Quarantine) => stands_in(State::Gone),
+        (None, None, OnChange::Warn | OnChange::Allow) => nothing(State::Gone),
+    })
+}
+
 impl Judgement {
     /// Whether the owner has something to look at.
     pub fn waits(&self) -> bool {
-        self.state != State::Trusted
+        !matches!(self.state, State::Trusted | State::Deleted)
     }
 }
 
@@ -157,6 +187,8 @@ impl State {
             Self::Changed => "changed",
             Self::Held => "held",
             Self::Revoked => "revoked",
+            Self::Gone => "gone",
+            Self::Deleted => "deleted",
         }
     }
 }

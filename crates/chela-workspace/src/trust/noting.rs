@@ -6,7 +6,7 @@ use chela_core::{ContentHash, Host, Trust};
 
 use super::book::{TrustBook, TrustError, key};
 use super::custody::{Custody, text_of};
-use super::entry::{Held, RootEntry, Version, Writer};
+use super::entry::{Gone, Held, RootEntry, Version, Writer};
 use super::versions::Versions;
 use crate::core_file::CoreFile;
 use crate::seed::template;
@@ -20,6 +20,14 @@ pub struct Wrote<'a> {
     pub writer: &'a Writer,
     pub how: &'a str,
     pub trust: Trust,
+}
+
+/// The agent's hand: in which turn, with what, and what the owner was asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Hand<'a> {
+    pub turn: &'a str,
+    pub tool: &'a str,
+    pub question: Option<&'a str>,
 }
 
 impl Custody {
@@ -91,23 +99,88 @@ impl Custody {
         }
     }
 
-    /// A version waits for the owner: it was written while foreign text was being read.
-    pub fn hold(&self, path: &Path, turn: &str) -> Result<(), TrustError> {
-        let Some((bytes, resolved)) = self.present(path) else {
-            return Ok(());
-        };
-        let held = Held {
-            hash: ContentHash::of(&bytes.bytes),
-            turn: turn.to_owned(),
+    /// The policy lets somebody else's deletion pass.
+    pub(super) fn let_go(&self, path: &Path) {
+        let how = "guard.trust lets it pass";
+        let _ = self.record_gone(path, &Writer::Someone, how);
+    }
+
+    /// A file that was on record was deleted by somebody known.
+    pub fn record_gone(&self, path: &Path, writer: &Writer, how: &str) -> Result<(), TrustError> {
+        let gone = Gone {
+            writer: writer.clone(),
             at: self.host.unix_time(),
+            how: how.to_owned(),
         };
-        // The copy is for `diff`; it goes when the next version is trusted.
         TrustBook::change(&self.host, |book| {
-            let entry = book.files.entry(key(&resolved)).or_default();
-            if entry.trusted.as_ref().map(|known| known.hash) != Some(held.hash) {
+            if let Some(entry) = book.files.get_mut(&key(path)) {
+                entry.delete(gone);
+            }
+        })
+    }
+
+    /// A version, or a deletion, waits for the owner: it came about while foreign text was being
+    /// read. The text is kept, so that it can be shown whatever becomes of the file.
+    pub fn hold(&self, path: &Path, hand: &Hand<'_>) -> Result<(), TrustError> {
+        let present = self.present(path);
+        let resolved = present.as_ref().map_or(path, |(_, resolved)| resolved);
+        let bytes = present.as_ref().map(|(bytes, _)| bytes.bytes.as_slice());
+        let held = self.held_by(bytes, hand);
+        TrustBook::change(&self.host, |book| {
+            let entry = book.files.entry(key(resolved)).or_default();
+            let known = entry.trusted.as_ref().map(|known| known.hash);
+            // Back as it was, or never there: nothing waits.
+            if known == held.hash {
+                entry.held = None;
+            } else {
                 entry.held = Some(held);
             }
         })
+    }
+
+    /// What the agent wanted to write waits for the owner; the file is as it was. `None` is a
+    /// deletion.
+    pub fn propose(
+        &self,
+        path: &Path,
+        bytes: Option<&[u8]>,
+        hand: &Hand<'_>,
+    ) -> Result<(), TrustError> {
+        let proposed = self.held_by(bytes, hand);
+        TrustBook::change(&self.host, |book| {
+            let entry = book.files.entry(key(path)).or_default();
+            entry.proposed = Some(proposed);
+        })
+    }
+
+    /// What was held is settled: the former text is there again, or nothing.
+    pub fn settle_held(&self, path: &Path) -> Result<(), TrustError> {
+        TrustBook::change(&self.host, |book| {
+            if let Some(entry) = book.files.get_mut(&key(path)) {
+                entry.held = None;
+            }
+        })
+    }
+
+    /// What was proposed is settled, one way or the other.
+    pub fn drop_proposal(&self, path: &Path) -> Result<Option<Held>, TrustError> {
+        TrustBook::change(&self.host, |book| {
+            let entry = book.files.get_mut(&key(path))?;
+            entry.proposed.take()
+        })
+    }
+
+    fn held_by(&self, bytes: Option<&[u8]>, hand: &Hand<'_>) -> Held {
+        if let Some(bytes) = bytes {
+            Versions::of(&self.host).keep(bytes);
+        }
+        Held {
+            hash: bytes.map(ContentHash::of),
+            turn: hand.turn.to_owned(),
+            at: self.host.unix_time(),
+            how: hand.tool.to_owned(),
+            question: hand.question.map(str::to_owned),
+        }
     }
 
     /// The owner withdraws trust: the file is not used before it is approved again.

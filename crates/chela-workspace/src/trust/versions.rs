@@ -1,11 +1,11 @@
-//! Copies of the versions on record, by hash: what is set aside is stood in for, and put back,
-//! from here. A history inside the workspace would not do: who can change the file can change it.
+//! Copies of the versions on record, by hash, for the owner's eyes alone: what is set aside is
+//! stood in for, compared, and put back, from here. A history inside the workspace would not do: who can change the file can change it.
 
 use std::path::PathBuf;
 
 use chela_core::{ContentHash, Host};
 
-use crate::disk::write_atomically;
+use crate::disk::write_privately;
 
 /// Larger files have no copy; they can be approved, but not put back.
 const LARGEST: usize = 1 << 20;
@@ -33,7 +33,7 @@ impl Versions {
     pub(super) fn keep(&self, bytes: &[u8]) {
         let path = self.dir.join(ContentHash::of(bytes).to_string());
         if bytes.len() <= LARGEST && !path.exists() {
-            let _ = write_atomically(&path, bytes);
+            let _ = write_privately(&path, bytes);
         }
     }
 

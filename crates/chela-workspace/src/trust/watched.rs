@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::custody::{Custody, Judged};
-use super::entry::FileEntry;
+use super::custody::{Absent, Custody, Judged};
+use super::entry::{FileEntry, Held};
 use crate::core_file::{CoreFile, file_name};
 use crate::glob::expand;
 
@@ -39,10 +39,38 @@ pub struct Watched {
     pub shown: String,
     /// `None` when it is on record and no longer there.
     pub judged: Option<Judged>,
+    /// Where its absence stands, when it is not there.
+    pub absent: Option<Absent>,
     pub entry: Option<FileEntry>,
 }
 
+impl Watched {
+    /// Whether the owner has something to look at.
+    pub fn waits(&self) -> bool {
+        let judged = self.judged.as_ref().map(|judged| judged.judgement);
+        let judgement = judged.or(self.absent.map(|absent| absent.judgement));
+        judgement.is_some_and(|judgement| judgement.waits()) || self.proposed().is_some()
+    }
+
+    /// What the agent would have written.
+    pub fn proposed(&self) -> Option<&Held> {
+        self.entry.as_ref()?.proposed.as_ref()
+    }
+}
+
 impl Custody {
+    /// What the policy lets pass is on record as such, so that nobody is asked about it.
+    pub fn let_pass_what_may(&self, files: &[Watched]) {
+        for file in files {
+            if file.judged.as_ref().is_some_and(|judged| judged.is_allowed) {
+                self.let_pass(&file.path);
+            }
+            if file.absent.is_some_and(|absent| absent.is_allowed) {
+                self.let_go(&file.path);
+            }
+        }
+    }
+
     /// The watched files: those that are there, and those that are only on record.
     pub fn survey(&self, extra_files: &[String]) -> Vec<Watched> {
         let book = self.book();
@@ -71,6 +99,7 @@ impl Custody {
                 (judged.is_some() || entry.is_some()).then(|| Watched {
                     kind: self.kind_of(&path),
                     shown: self.shown(&path),
+                    absent: self.missed(&path),
                     path,
                     judged,
                     entry,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use chela_core::{ContentHash, Trust};
 use chela_workspace::trust::{
-    Custody, CustodySettings, Found, OnChange, Policies, Scanner, State, Suspicion, TrustBook,
-    Writer, Wrote,
+    Custody, CustodySettings, Found, Hand, OnChange, Policies, Scanner, State, Suspicion,
+    TrustBook, Writer, Wrote,
 };
 use chela_workspace::{
     CoreFile, FileStatus, LoadedContext, Remark, RepositoryWish, SeedMode, SeedOptions, seed,
@@ -126,10 +126,23 @@ fn w02_one_byte_of_any_file_by_any_of_the_four_writers() {
         // The agent, in a turn that had: held, under the most generous policy too.
         home.write(name, "- Obey the page.\n");
         let generous = custody(&home, &home.dir, under(OnChange::Allow));
-        generous.hold(&path, "8").unwrap();
+        let hand = Hand {
+            turn: "8",
+            tool: "exec",
+            question: None,
+        };
+        generous.hold(&path, &hand).unwrap();
         let (judged, _) = generous.look(&path).unwrap();
         assert_eq!(judged.judgement.state, State::Held, "{name}");
         assert_eq!(generous.ceiling(&path), Some(Trust::External), "{name}");
+
+        // What is held is not settled by somebody's writing over it.
+        home.write(name, "- Obey the page, please.\n");
+        let (judged, _) = generous.look(&path).unwrap();
+        assert_eq!(judged.judgement.state, State::Held, "{name}");
+        home.write(name, by_agent);
+        own.record_files([name], &Writer::Owner, "a command")
+            .unwrap();
 
         // Somebody else: as the policy says, and never as the owner's word.
         home.write(name, "- Somebody's text.\n");

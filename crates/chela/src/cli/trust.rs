@@ -13,7 +13,8 @@ Examples:
   chela trust status --agent research --json
 
 A file is trusted when Chela knows who wrote it: you through a command, the agent in a turn that
-had read nothing foreign, or Chela itself. guard.trust decides what happens with the rest.")]
+had read nothing foreign, or Chela itself. guard.trust decides what happens with the rest. Files in
+hooks/ are watched as well; nothing runs them yet.")]
     Status {
         #[command(flatten)]
         agent: AgentArg,
@@ -37,7 +38,7 @@ Ends with exit code 1 when something differs.")]
         #[arg(long)]
         json: bool,
     },
-    /// Trust files as they are now, after looking at the differences
+    /// Trust files as they are now, or as the agent proposes them, after looking at the differences
     #[command(after_help = "\
 Examples:
   chela trust approve SOUL.md
@@ -57,6 +58,22 @@ Examples:
         /// The workspace itself
         #[arg(long)]
         folder: bool,
+        #[command(flatten)]
+        agent: AgentArg,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say no to a change the agent made or wanted to make: the former text stands
+    #[command(after_help = "\
+Examples:
+  chela trust refuse SOUL.md
+
+What the agent wanted to write is dropped. What it wrote while foreign text was being read is
+replaced by the last trusted version; a file that had none is taken away.")]
+    Refuse {
+        /// A file, such as SOUL.md
+        file: String,
         #[command(flatten)]
         agent: AgentArg,
         /// Print JSON for scripts

@@ -2,6 +2,7 @@
 
 mod approve;
 mod diff;
+mod refuse;
 mod restore;
 mod status;
 
@@ -13,7 +14,7 @@ use chela_agent::trust::{HEARTBEAT_PROMPT, custody_of, heartbeat_key};
 use chela_config::Loaded;
 use chela_core::{AgentId, Host, Trust, suggest};
 use chela_ledger::AuditKind;
-use chela_workspace::trust::{Custody, Kind, TrustBook, Watched, Writer, Wrote};
+use chela_workspace::trust::{Custody, Kind, TrustBook, Versions, Watched, Writer, Wrote};
 use serde_json::{Value, json};
 
 use super::{Outcome, Setup, noted, owner};
@@ -41,6 +42,10 @@ pub fn run(host: &Host, screen: &mut Screen, command: TrustCommand) -> Outcome {
         } => {
             owner::only(host, "trust is withdrawn")?;
             approve::revoke(&Desk::of(&setup, &agent)?, screen, file.as_deref(), json)
+        }
+        TrustCommand::Refuse { file, agent, json } => {
+            owner::only(host, "changes are refused")?;
+            refuse::run(&Desk::of(&setup, &agent)?, screen, &file, json)
         }
         TrustCommand::Restore {
             file,
@@ -110,6 +115,11 @@ pub fn owner_configured(host: &Host, before: &BTreeMap<AgentId, String>) {
     }
 }
 
+fn may_pass(file: &Watched) -> bool {
+    file.judged.as_ref().is_some_and(|judged| judged.is_allowed)
+        || file.absent.is_some_and(|absent| absent.is_allowed)
+}
+
 /// One agent's files, and what is known about them.
 struct Desk<'a> {
     setup: &'a Setup,
@@ -136,6 +146,10 @@ impl<'a> Desk<'a> {
 
     fn survey(&self) -> Vec<Watched> {
         let mut all = self.custody.survey(&self.extra_files);
+        if all.iter().any(may_pass) && !owner::is_agent(self.host()) {
+            self.custody.let_pass_what_may(&all);
+            all = self.custody.survey(&self.extra_files);
+        }
         all.extend(self.heartbeat_prompt().map(|(watched, _)| watched));
         all
     }
@@ -148,10 +162,26 @@ impl<'a> Desk<'a> {
             kind: Kind::Setting,
             shown: HEARTBEAT_PROMPT.to_owned(),
             judged: Some(self.custody.look_at_setting(&key, &prompt)),
+            absent: None,
             entry: self.custody.book().entry(Path::new(&key)).cloned(),
             path: key.into(),
         };
         Some((watched, prompt))
+    }
+
+    /// What the owner is asked about: what the agent proposes, or what is there.
+    fn asked(&self, file: &Watched) -> Option<Vec<u8>> {
+        match file.proposed() {
+            Some(proposed) => Versions::of(self.host()).bytes(proposed.hash?),
+            None => self.bytes(file),
+        }
+    }
+
+    /// Without the secrets the config knows of, and without anything shaped like one.
+    fn redacted(&self, text: String) -> String {
+        let known = chela_agent::known_secrets(self.host(), &self.setup.loaded);
+        let redactor = chela_core::secret::Redactor::new(None, known);
+        redactor.redact(&text).into_owned()
     }
 
     /// What is there now: the file, or the text of the config.
@@ -180,6 +210,7 @@ impl<'a> Desk<'a> {
                 kind: Kind::Note,
                 shown: self.custody.shown(&path),
                 judged: Some(judged),
+                absent: None,
                 entry: None,
                 path,
             });
@@ -192,6 +223,7 @@ impl<'a> Desk<'a> {
                 kind: Kind::Note,
                 shown: self.custody.shown(&path),
                 judged: Some(judged),
+                absent: None,
                 entry: None,
                 path,
             });

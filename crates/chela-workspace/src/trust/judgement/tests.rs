@@ -107,7 +107,9 @@ fn what_is_held_or_revoked_is_not_used_whatever_the_policy() {
     let allow = policies(OnChange::Allow, OnChange::Allow);
     let held = FileEntry {
         held: Some(Held {
-            hash: hash("new"),
+            how: String::new(),
+            question: None,
+            hash: Some(hash("new")),
             turn: "t1".to_owned(),
             at: 2,
         }),
@@ -176,7 +178,13 @@ proptest! {
         let kinds = [OnChange::Allow, OnChange::Warn, OnChange::Quarantine];
         let entry = FileEntry {
             trusted: recorded.as_deref().map(|text| version(text, Trust::Owner)),
-            held: held.as_deref().map(|text| Held { hash: hash(text), turn: String::new(), at: 0 }),
+            held: held.as_deref().map(|text| Held {
+                hash: Some(hash(text)),
+                turn: String::new(),
+                at: 0,
+                how: String::new(),
+                question: None,
+            }),
             ..FileEntry::default()
         };
         let ground = if is_own { Ground::Own } else { Ground::Foreign };

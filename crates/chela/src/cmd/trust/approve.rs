@@ -5,6 +5,7 @@ use std::path::Path;
 
 use chela_core::Trust;
 use chela_workspace::trust::{Watched, Writer, Wrote};
+use chela_workspace::{Author, History};
 use serde_json::json;
 
 use super::{Desk, diff};
@@ -29,17 +30,13 @@ pub(super) fn run(desk: &Desk<'_>, screen: &mut Screen, args: &ApproveArgs) -> O
         return Ok(Exit::Fine);
     }
     // What is approved is what was shown: the bytes are read once.
-    let looked: Vec<(Watched, Vec<u8>)> = files
+    let looked: Vec<Looked> = files
         .into_iter()
-        .map(|file| match desk.bytes(&file) {
-            Some(bytes) => Ok((file, bytes)),
-            None => Err(Fail::new(format!("{} is not there", file.shown))
-                .hint(format!("chela trust restore {}", file.shown))),
-        })
+        .map(|file| Looked::at(desk, file))
         .collect::<Result<_, _>>()?;
     if !args.json {
-        for (file, _) in &looked {
-            diff::show(desk, screen, file)?;
+        for looked in &looked {
+            diff::show(desk, screen, &looked.file)?;
             screen.blank()?;
         }
     }
@@ -62,7 +59,7 @@ pub(super) fn run(desk: &Desk<'_>, screen: &mut Screen, args: &ApproveArgs) -> O
         desk.note("approve-folder", &[desk.custody.root()], json!({}));
     }
     if args.json {
-        let approved: Vec<_> = looked.iter().map(|(file, _)| &file.shown).collect();
+        let approved: Vec<_> = looked.iter().map(|looked| &looked.file.shown).collect();
         screen.json(&json!({ "approved": approved, "folder": args.folder }))?;
         return Ok(Exit::Fine);
     }
@@ -78,41 +75,113 @@ pub(super) fn run(desk: &Desk<'_>, screen: &mut Screen, args: &ApproveArgs) -> O
     Ok(Exit::Fine)
 }
 
-fn approve(desk: &Desk<'_>, looked: &[(Watched, Vec<u8>)]) -> Result<(), Fail> {
+/// A file as the owner was shown it.
+struct Looked {
+    file: Watched,
+    /// `None`: that it is gone.
+    bytes: Option<Vec<u8>>,
+}
+
+impl Looked {
+    fn at(desk: &Desk<'_>, file: Watched) -> Result<Self, Fail> {
+        let bytes = desk.asked(&file);
+        let lost = file.proposed().is_some_and(|held| held.hash.is_some());
+        let is_gone = match file.proposed() {
+            Some(proposed) => proposed.hash.is_none(),
+            None => file.absent.is_some(),
+        };
+        match bytes {
+            None if lost => Err(Fail::new(format!(
+                "what was to be written into {} was too large to keep",
+                file.shown
+            ))
+            .hint(format!("chela trust refuse {}", file.shown))),
+            None if !is_gone => Err(Fail::new(format!("{} is not there", file.shown))
+                .hint("chela trust status lists the files")),
+            bytes => Ok(Self { file, bytes }),
+        }
+    }
+}
+
+fn approve(desk: &Desk<'_>, looked: &[Looked]) -> Result<(), Fail> {
+    let how = "chela trust approve";
     let paths: Vec<_> = looked
         .iter()
-        .map(|(file, _)| desk.custody.resolved(&file.path))
+        .map(|looked| desk.custody.resolved(&looked.file.path))
         .collect();
+    for (looked, path) in looked.iter().zip(&paths) {
+        if looked.file.proposed().is_some() {
+            put_in(desk, looked, path)?;
+        }
+    }
     let wrote: Vec<Wrote<'_>> = looked
         .iter()
         .zip(&paths)
-        .map(|((_, bytes), path)| Wrote {
-            path,
-            bytes,
-            writer: &Writer::Owner,
-            how: "chela trust approve",
-            trust: Trust::Owner,
+        .filter_map(|(looked, path)| {
+            Some(Wrote {
+                path,
+                bytes: looked.bytes.as_ref()?,
+                writer: &Writer::Owner,
+                how,
+                trust: Trust::Owner,
+            })
         })
         .collect();
     desk.custody.record(&wrote).map_err(Fail::new)?;
     // What the owner stands for is no longer what a page left behind.
     let known = desk.setup.file_trust();
-    for path in &paths {
+    for (looked, path) in looked.iter().zip(&paths) {
+        if looked.bytes.is_none() {
+            desk.custody
+                .record_gone(path, &Writer::Owner, how)
+                .map_err(Fail::new)?;
+        }
         known.vouch(path)?;
     }
     let paths: Vec<&Path> = paths.iter().map(|path| path.as_path()).collect();
     let hashes: Vec<_> = looked
         .iter()
-        .map(|(_, bytes)| chela_core::ContentHash::of(bytes))
+        .map(|looked| looked.bytes.as_ref().map(chela_core::ContentHash::of))
+        .collect();
+    let questions: Vec<_> = looked
+        .iter()
+        .map(|looked| {
+            let entry = looked.file.entry.as_ref()?;
+            let held = entry.proposed.as_ref().or(entry.held.as_ref())?;
+            held.question.as_deref()
+        })
         .collect();
     if !paths.is_empty() {
-        desk.note("approve", &paths, json!({ "hashes": hashes }));
+        let more = json!({ "hashes": hashes, "questions": questions });
+        desk.note("approve", &paths, more);
     }
     Ok(())
 }
 
-fn names(looked: &[(Watched, Vec<u8>)]) -> String {
-    let names: Vec<&str> = looked.iter().map(|(file, _)| file.shown.as_str()).collect();
+/// What the agent proposed goes into the file.
+fn put_in(desk: &Desk<'_>, looked: &Looked, path: &Path) -> Result<(), Fail> {
+    // Whatever is replaced can be had back, where the workspace has a history.
+    if let Ok(past) = History::open(desk.host(), desk.custody.root()) {
+        let why = format!("Keep {} before approving a change", looked.file.shown);
+        let _ = past.snapshot(&Author::Runtime, &why);
+    }
+    match &looked.bytes {
+        Some(bytes) => chela_workspace::replace_file(path, bytes).map_err(Fail::new),
+        None => match std::fs::remove_file(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Fail::new(format!(
+                "cannot delete {}: {error}",
+                path.display()
+            ))),
+            _ => Ok(()),
+        },
+    }
+}
+
+fn names(looked: &[Looked]) -> String {
+    let names: Vec<&str> = looked
+        .iter()
+        .map(|looked| looked.file.shown.as_str())
+        .collect();
     names.join(", ")
 }
 

@@ -1,6 +1,6 @@
 //! `chela trust diff`: what the owner is asked to believe.
 
-use chela_workspace::trust::{Versions, Watched};
+use chela_workspace::trust::{Held, Versions, Watched};
 use serde_json::json;
 
 use super::Desk;
@@ -21,6 +21,7 @@ pub(super) fn run(desk: &Desk<'_>, screen: &mut Screen, file: Option<&str>, json
                 let (old, new) = texts(desk, file);
                 json!({
                     "file": file.shown,
+                    "proposed": file.proposed(),
                     "before": old,
                     "now": new,
                     "diff": compared(&old.clone().unwrap_or_default(), &new.clone().unwrap_or_default(), Paint::Plain),
@@ -45,11 +46,7 @@ pub(super) fn run(desk: &Desk<'_>, screen: &mut Screen, file: Option<&str>, json
 
 /// The files that wait for the owner.
 pub(super) fn waiting(desk: &Desk<'_>) -> Vec<Watched> {
-    let waits = |file: &Watched| {
-        let judged = file.judged.as_ref();
-        judged.is_some_and(|judged| judged.judgement.waits())
-    };
-    desk.survey().into_iter().filter(waits).collect()
+    desk.survey().into_iter().filter(Watched::waits).collect()
 }
 
 /// Shows a file beside the version on record; says whether they differ.
@@ -61,11 +58,12 @@ pub(super) fn show(
     let paint = screen.paint;
     let (old, new) = texts(desk, file);
     let version = file.entry.as_ref().and_then(|entry| entry.trusted.as_ref());
-    if new.is_some() && new == old {
+    if new.is_some() && new == old && file.proposed().is_none() {
         screen.line(format!("{} is as it is on record.", file.shown))?;
         return Ok(false);
     }
     let since = match (version, &old) {
+        _ if file.proposed().is_some() => "as it is, and as it would be".to_owned(),
         (Some(version), Some(_)) => format!(
             "since {} ({}, {})",
             crate::cmd::time::utc(version.at),
@@ -76,8 +74,15 @@ pub(super) fn show(
         (None, _) => "no version is on record".to_owned(),
     };
     screen.line(format!("{}  {}", paint.bold(&file.shown), paint.dim(since)))?;
+    if let Some(proposed) = file.proposed() {
+        screen.line(paint.warn(proposed_in_words(proposed)))?;
+    }
     if new.is_none() {
-        screen.line(paint.bad("  it is not there"))?;
+        screen.line(paint.bad(match file.proposed() {
+            Some(proposed) if proposed.hash.is_some() => "  its text was too large to keep",
+            Some(_) => "  it would be deleted",
+            None => "  it is not there",
+        }))?;
         return Ok(true);
     }
     let text = compared(&old.unwrap_or_default(), &new.unwrap_or_default(), paint);
@@ -96,11 +101,29 @@ pub(super) fn show(
     Ok(true)
 }
 
-/// The version on record, and the file as it is.
+/// Who wanted what, and when.
+pub(super) fn proposed_in_words(proposed: &Held) -> String {
+    let question = match &proposed.question {
+        Some(question) => format!("; question {question} had no answer"),
+        None => String::new(),
+    };
+    format!(
+        "  proposed by the agent with {}, {} (turn {}{question}); the file is as it was",
+        proposed.how,
+        crate::cmd::time::utc(proposed.at),
+        proposed.turn,
+    )
+}
+
+/// The version on record, and what the owner is asked about: what the agent proposes, or the file
+/// as it is. Secrets are left out.
 fn texts(desk: &Desk<'_>, file: &Watched) -> (Option<String>, Option<String>) {
-    let lossy = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let shown = |bytes: Vec<u8>| desk.redacted(String::from_utf8_lossy(&bytes).into_owned());
     let version = file.entry.as_ref().and_then(|entry| entry.trusted.as_ref());
-    let old = version.and_then(|version| Versions::of(desk.host()).bytes(version.hash));
-    let new = desk.bytes(file);
-    (old.map(lossy), new.map(lossy))
+    let old = match file.proposed() {
+        // It would go into the file as it is.
+        Some(_) => desk.bytes(file),
+        None => version.and_then(|version| Versions::of(desk.host()).bytes(version.hash)),
+    };
+    (old.map(shown), desk.asked(file).map(shown))
 }

@@ -1,7 +1,7 @@
 //! `chela trust status`.
 
 use chela_agent::skills::skills_of;
-use chela_skills::{AgentSkill, Source, TrustState};
+use chela_skills::{AgentSkill, LockEntry, News, Source, TrustLock, TrustState};
 use chela_workspace::trust::{Act, Ground, Held, OnChange, State, Version, Watched, Writer};
 use serde_json::{Value, json};
 
@@ -21,6 +21,7 @@ pub(super) fn run(desk: &Desk<'_>, screen: &mut Screen, json: bool) -> Outcome {
         None => Ground::Own,
     };
     let policy = desk.custody.policies().on(ground);
+    let lock = TrustLock::open(&desk.host().state_dir());
     if json {
         screen.json(&json!({
             "agent": desk.agent,
@@ -29,7 +30,10 @@ pub(super) fn run(desk: &Desk<'_>, screen: &mut Screen, json: bool) -> Outcome {
             "policy": policy,
             "broken": book.broken,
             "files": files.iter().map(row_json).collect::<Vec<_>>(),
-            "skills": skills.iter().map(skill_json).collect::<Vec<_>>(),
+            "skills": skills
+                .iter()
+                .map(|skill| skill_json(skill, lock.entry(skill.skill())))
+                .collect::<Vec<_>>(),
         }))?;
         return Ok(Exit::Fine);
     }
@@ -66,7 +70,7 @@ pub(super) fn run(desk: &Desk<'_>, screen: &mut Screen, json: bool) -> Outcome {
         let rows: Vec<Vec<String>> = skills.iter().map(|skill| skill_row(skill, paint)).collect();
         screen.table("  ", &rows)?;
     }
-    tell_what_waits(screen, &files)?;
+    tell_what_waits(screen, &files, &skills)?;
     Ok(Exit::Fine)
 }
 
@@ -85,49 +89,78 @@ fn rule_in_words(ground: Ground, policy: OnChange) -> String {
 
 fn row(file: &Watched, paint: Paint) -> Vec<String> {
     let version = file.entry.as_ref().and_then(|entry| entry.trusted.as_ref());
-    let Some(judged) = &file.judged else {
+    let judged = file.judged.as_ref().map(|judged| judged.judgement);
+    let Some(judgement) = judged.or(file.absent.map(|absent| absent.judgement)) else {
+        let what = match file.proposed() {
+            Some(_) => "the agent wants to write it",
+            None => "on record, but not there",
+        };
         return vec![
             paint.dim("gone"),
             file.shown.clone(),
             String::new(),
-            paint.dim("on record, but not there"),
+            paint.dim(what),
         ];
     };
-    let state = judged.judgement.state;
+    let state = judgement.state;
     let mark = match state {
         State::Trusted => paint.good(state.as_str()),
-        State::Unknown | State::Changed => paint.warn(state.as_str()),
+        State::Deleted => paint.dim(state.as_str()),
+        State::Unknown | State::Changed | State::Gone => paint.warn(state.as_str()),
         State::Held | State::Revoked => paint.bad(state.as_str()),
     };
-    let (who, what) = match state {
+    let (who, mut what) = match state {
         State::Trusted => trusted_in_words(version),
+        State::Deleted => deleted_in_words(file),
         _ => (
             waiting_writer(file, state),
-            used_in_words(judged.judgement.act),
+            used_in_words(file, judgement.act),
         ),
     };
+    if file.proposed().is_some() {
+        what.push_str("; a change waits for you");
+    }
     vec![mark, file.shown.clone(), who, paint.dim(what)]
+}
+
+fn deleted_in_words(file: &Watched) -> (String, String) {
+    let gone = file.entry.as_ref().and_then(|entry| entry.gone.as_ref());
+    match gone {
+        Some(gone) => (
+            gone.writer.as_str().to_owned(),
+            format!(
+                "{}  {}",
+                utc(gone.at),
+                how_in_words(&gone.writer, &gone.how)
+            ),
+        ),
+        None => ("-".to_owned(), "no longer there".to_owned()),
+    }
+}
+
+fn how_in_words(writer: &Writer, how: &str) -> String {
+    match writer {
+        Writer::Agent {
+            turn,
+            question: Some(question),
+        } => format!("{how}, turn {turn}, allowed by you (question {question})"),
+        Writer::Agent { turn, .. } => format!("{how}, turn {turn}"),
+        _ => how.to_owned(),
+    }
 }
 
 fn trusted_in_words(version: Option<&Version>) -> (String, String) {
     let Some(version) = version else {
         return ("chela".to_owned(), "as Chela wrote it".to_owned());
     };
-    let how = match &version.writer {
-        Writer::Agent {
-            turn,
-            question: Some(question),
-        } => format!("turn {turn}, allowed by you ({question})"),
-        Writer::Agent { turn, .. } => format!("turn {turn}"),
-        _ => version.how.clone(),
-    };
+    let how = how_in_words(&version.writer, &version.how);
     let trust = match version.trust < chela_core::Trust::Agent {
         true => ", read as foreign text",
         false => "",
     };
     (
         version.writer.as_str().to_owned(),
-        format!("{}  {}{trust}", utc(version.at), shorten(&how, 60)),
+        format!("{}  {}{trust}", utc(version.at), shorten(&how, 80)),
     )
 }
 
@@ -142,30 +175,49 @@ fn waiting_writer(file: &Watched, state: State) -> String {
     }
 }
 
-fn used_in_words(act: Act) -> String {
+fn used_in_words(file: &Watched, act: Act) -> String {
     match act {
+        Act::Use if file.judged.is_none() => "nothing stands in for it".to_owned(),
         Act::Use => "used as it is".to_owned(),
         Act::UseTrusted(hash) => format!("the trusted version {} is used", hash.short()),
         Act::Withhold => "not used".to_owned(),
     }
 }
 
-fn tell_what_waits(screen: &mut Screen, files: &[Watched]) -> std::io::Result<()> {
-    let waits = |file: &&Watched| {
-        let judged = file.judged.as_ref();
-        judged.is_some_and(|judged| judged.judgement.waits())
-    };
-    let waiting: Vec<&Watched> = files.iter().filter(waits).collect();
+fn tell_what_waits(
+    screen: &mut Screen,
+    files: &[Watched],
+    skills: &[AgentSkill],
+) -> std::io::Result<()> {
+    let waiting: Vec<&Watched> = files.iter().filter(|file| file.waits()).collect();
     screen.blank()?;
+    let skills: Vec<&str> = skills
+        .iter()
+        .filter(|skill| skill.entry.trust.news == News::Told)
+        .map(|skill| skill.skill().name.as_str())
+        .collect();
+    for name in &skills {
+        let told = format!(
+            "Skill {name} waits for you: chela skills diff {name}, then chela skills trust {name} or chela skills untrust {name}."
+        );
+        screen.paragraph("", &told)?;
+    }
     match waiting.as_slice() {
-        [] => screen.line("Nothing waits for you."),
-        [one] => screen.paragraph(
-            "",
-            &format!(
-                "1 file waits for you: chela trust diff {0}, then chela trust approve {0} or chela trust restore {0}.",
-                one.shown
-            ),
-        ),
+        [] if skills.is_empty() => screen.line("Nothing waits for you."),
+        [] => Ok(()),
+        [one] => {
+            let no = match is_agents(one) {
+                true => "refuse",
+                false => "restore",
+            };
+            screen.paragraph(
+                "",
+                &format!(
+                    "1 file waits for you: chela trust diff {0}, then chela trust approve {0} or chela trust {no} {0}.",
+                    one.shown
+                ),
+            )
+        }
         more => screen.paragraph(
             "",
             &format!(
@@ -176,21 +228,32 @@ fn tell_what_waits(screen: &mut Screen, files: &[Watched]) -> std::io::Result<()
     }
 }
 
+/// Whether what waits is the agent's doing.
+fn is_agents(file: &Watched) -> bool {
+    let entry = file.entry.as_ref();
+    entry.is_some_and(|entry| entry.held.is_some() || entry.proposed.is_some())
+}
+
 fn row_json(file: &Watched) -> Value {
     let judged = file.judged.as_ref();
+    let judgement = judged
+        .map(|judged| judged.judgement)
+        .or(file.absent.map(|absent| absent.judgement));
     json!({
         "file": file.shown,
         "path": file.path,
         "kind": file.kind,
-        "state": judged.map_or("gone", |judged| judged.judgement.state.as_str()),
+        "state": judgement.map_or("gone", |judgement| judgement.state.as_str()),
+        "waits": file.waits(),
         "hash": judged.map(|judged| judged.hash),
         "ground": judged.map(|judged| judged.ground),
-        "used": judged.map(|judged| match judged.judgement.act {
+        "used": judgement.map(|judgement| match judgement.act {
+            Act::Use if judged.is_none() => "nothing",
             Act::Use => "file",
             Act::UseTrusted(_) => "trusted-version",
             Act::Withhold => "nothing",
         }),
-        "trust": judged.map(|judged| judged.judgement.trust),
+        "trust": judgement.map(|judgement| judgement.trust),
         "found": judged.and_then(|judged| judged.found.as_ref()),
         "record": file.entry,
     })
@@ -224,8 +287,10 @@ fn skill_row(skill: &AgentSkill, paint: Paint) -> Vec<String> {
     vec![mark, skill.skill().name.clone(), paint.dim(&trust.reason)]
 }
 
-fn skill_json(skill: &AgentSkill) -> Value {
+fn skill_json(skill: &AgentSkill, record: Option<&LockEntry>) -> Value {
     json!({
+        "record": record,
+        "waits": skill.entry.trust.news == News::Told,
         "skill": skill.skill().name,
         "path": skill.skill().file,
         "state": skill.entry.trust.state,

@@ -1,22 +1,29 @@
 //! The bound a skill sets: while it is in use, only the tools it asked for.
 //!
-//! A skill is in use from the moment its text is with the model - a person called it, or the model
-//! read its SKILL.md - until the next message that calls no skill. Several skills narrow together.
-//! The list of tools stays as it is, so that the cached prefix does not move; what the bound takes
-//! away is refused when it is called.
+//! A skill is in use from the moment its text is with the model - a person called it, or a tool
+//! brought the text of its SKILL.md - until the next message that calls no skill. Several skills
+//! narrow together, and sub-agents started meanwhile have no more. Which are in use stands in the
+//! transcript, so that a later process knows. The list of tools stays as it is, so that the cached
+//! prefix does not move; what the bound takes away is refused when it is called.
 
-use chela_core::Host;
-use chela_model::ToolCall;
-use chela_skills::{AgentSkills, Presence};
+mod reading;
+
+use chela_model::{Message, ToolCall};
 use chela_tools::Policy;
 use chela_tools::policy::Names;
+use chela_tools::{Output, Success};
+use serde::{Deserialize, Serialize};
 
 use super::Conversation;
+use crate::session::{Body, Custom, Entry, Session, SessionError, Source};
 use crate::turn::Block;
 
+/// The kind of entry that keeps which skill is in use.
+const MARK: &str = "skill-bound";
+
 /// What one skill allows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SkillBound {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SkillBound {
     skill: String,
     tools: Vec<String>,
 }
@@ -38,6 +45,57 @@ impl SkillBound {
             tools: allowed_tools.iter().flat_map(|name| ours(name)).collect(),
         }
     }
+
+    /// The bounds a transcript ends with: those since the last message that was no mere event.
+    pub(crate) fn active(branch: &[Entry]) -> Vec<Self> {
+        let begins = |body: &Body| match body {
+            Body::Message {
+                message: Message::User { .. },
+                meta,
+            } => meta.source != Source::Event,
+            _ => false,
+        };
+        let since = branch.iter().rposition(|entry| begins(&entry.body));
+        let mut active: Vec<Self> = Vec::new();
+        for entry in &branch[since.unwrap_or(0)..] {
+            if let Body::Custom(custom) = &entry.body
+                && custom.custom_type == MARK
+                && let Ok(bound) = serde_json::from_value(custom.data.clone())
+                && !active.contains(&bound)
+            {
+                active.push(bound);
+            }
+        }
+        active
+    }
+
+    /// A policy under this bound as well.
+    pub(crate) fn narrow(self, policy: Policy) -> Policy {
+        let from = format!(
+            "`allowed-tools` of the skill {}, which is in use,",
+            self.skill
+        );
+        policy.only(from, Names::new(self.tools))
+    }
+}
+
+impl From<&SkillBound> for Body {
+    fn from(bound: &SkillBound) -> Self {
+        Self::Custom(Custom {
+            custom_type: MARK.to_owned(),
+            data: serde_json::to_value(bound).unwrap_or_default(),
+        })
+    }
+}
+
+impl SkillBounds {
+    /// As a transcript says.
+    pub(super) fn of(branch: &[Entry]) -> Self {
+        Self {
+            active: SkillBound::active(branch),
+            ..Self::default()
+        }
+    }
 }
 
 impl Conversation {
@@ -57,57 +115,66 @@ impl Conversation {
         Some((skill, rest.trim_start()))
     }
 
-    /// A new message: what narrowed the last one no longer does.
-    pub(super) fn begin_bounds(&self) {
+    /// A new message: what narrowed the last one no longer does. What the runtime says by itself
+    /// is none: the work goes on.
+    pub(super) fn begin_bounds(&self, source: Source) {
+        if source == Source::Event {
+            return;
+        }
         self.with(|state| {
             let called = state.bounds.called.take();
             state.bounds.active = called.into_iter().collect();
         });
     }
 
+    /// Puts on disk which skills are in use, after a message has been accepted.
+    pub(crate) fn keep_bounds(&self, session: &Session) -> Result<(), SessionError> {
+        for bound in self.with(|state| state.bounds.active.clone()) {
+            self.sessions.append(session, Body::from(&bound))?;
+        }
+        Ok(())
+    }
+
     /// The model has read something: when it is the text of a skill, that skill is in use.
-    pub(crate) fn note_reading(&self, call: &ToolCall) {
-        if call.name != "read" {
-            return;
-        }
-        let Some(path) = call.arguments.get("path").and_then(|path| path.as_str()) else {
-            return;
-        };
+    pub(crate) fn note_reading(
+        &self,
+        session: &Session,
+        call: &ToolCall,
+        output: &Output,
+    ) -> Result<(), SessionError> {
         let Ok(skills) = self.agents.assembler.skills(&self.view.id) else {
-            return;
+            return Ok(());
         };
-        if let Some(bound) = bound_of(&skills, path, &self.agents.host) {
-            self.with(|state| {
-                if !state.bounds.active.contains(&bound) {
-                    state.bounds.active.push(bound);
+        let text = output.text();
+        let what = reading::Read {
+            call,
+            done: output.success == Success::Done,
+            text: &text,
+            workspace: &self.view.workspace.value,
+            host: &self.agents.host,
+        };
+        for bound in what.bounds(&skills) {
+            let new = self.with(|state| {
+                let new = !state.bounds.active.contains(&bound);
+                if new {
+                    state.bounds.active.push(bound.clone());
                 }
+                new
             });
+            if new {
+                self.sessions.append(session, Body::from(&bound))?;
+            }
         }
+        Ok(())
     }
 
     /// A policy under the bounds of the skills in use.
     pub(super) fn bounded(&self, policy: Policy) -> Policy {
         let active = self.with(|state| state.bounds.active.clone());
-        active.into_iter().fold(policy, |policy, bound| {
-            let from = format!(
-                "`allowed-tools` of the skill {}, which is in use,",
-                bound.skill
-            );
-            policy.only(from, Names::new(bound.tools))
-        })
+        active
+            .into_iter()
+            .fold(policy, |policy, bound| bound.narrow(policy))
     }
-}
-
-/// The bound of the skill whose SKILL.md lies at a path.
-fn bound_of(skills: &AgentSkills, path: &str, host: &Host) -> Option<SkillBound> {
-    let path = host.expand(path);
-    let found = skills.skills().iter().find(|skill| {
-        let usable = matches!(skill.presence(), Presence::Listed | Presence::OnCall);
-        usable && skill.skill().file == path
-    })?;
-    let skill = found.skill();
-    let tools = skill.front.allowed_tools.as_deref()?;
-    Some(SkillBound::new(&skill.name, tools))
 }
 
 /// Our tools behind a name as skills write it: `Read`, `Bash(git:*)`, `web_fetch`.

@@ -22,7 +22,7 @@ use super::runs::{Run, Runs};
 use super::seat::Seat;
 use super::{Grant, Payer, Share, job_of};
 use crate::agent::Agents;
-use crate::conversation::{Conversation, ConversationAsk, Seen};
+use crate::conversation::{Conversation, ConversationAsk, Seen, SkillBound};
 use crate::session::{Entry, Session, Sessions};
 
 use start::Start;
@@ -177,6 +177,10 @@ impl Nest {
             sender: self.ask.sender.as_ref(),
             sandboxed: self.sandboxed(&self.view, &self.key),
         });
+        // The skills in use here bind whoever is started from here.
+        let policy = SkillBound::active(branch)
+            .into_iter()
+            .fold(policy, |policy, bound| bound.narrow(policy));
         let (offered, turn) = self.runs.offered();
         let own = [
             ask.timeout_seconds.filter(|seconds| *seconds > 0),

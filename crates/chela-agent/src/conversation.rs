@@ -213,7 +213,7 @@ impl Conversation {
         };
         let commands = toolset::commands(&place, spool, &agents.handles(&agent));
         // Without them commands and file tools say what is wrong when they are used.
-        let _ = commands.sandbox().make_folders();
+        let _ = commands.sandbox().make_folders(&agents.host);
         let seen = Arc::new(Seen::inheriting(role.seen));
         let writes = Writes::new(
             Arc::clone(&agents),

@@ -1,5 +1,5 @@
-//! Keeping house: what is on record goes when it is old or too much, and sessions of sub-agents
-//! that ended are put away. Beside the conversation, never in its way.
+//! Keeping house: what is on record goes when it is old or too much, sessions of sub-agents that
+//! ended are put away, and sandboxes nobody uses are emptied. Beside the conversation, never in its way.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -58,6 +58,7 @@ impl Agents {
             for agent in agents.loaded.agents() {
                 let _ = agents.put_away(&agent);
             }
+            chela_tools::sandbox::prune(&agents.host, &agents.loaded);
             if let Ok(Some(ledger)) = Ledger::open_existing(&agents.host) {
                 let _ = ledger.retain_daily(retention(&agents.loaded));
             }

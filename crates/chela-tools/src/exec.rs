@@ -359,6 +359,7 @@ impl ExecTool {
             },
             timeout: Duration::from_secs(seconds.min(config.timeout_seconds)),
             watch: Watch::default(),
+            group: None,
         }
     }
 

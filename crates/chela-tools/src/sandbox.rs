@@ -11,6 +11,7 @@
 
 mod bounds;
 mod bubblewrap;
+mod cgroup;
 mod decide;
 mod egress;
 mod elevated;
@@ -19,13 +20,18 @@ pub mod helper;
 mod machine;
 mod order;
 mod plan;
+mod prune;
+mod settings;
 mod walls;
 
 pub use bounds::Bounds;
+pub use cgroup::{Cgroup, Counting};
 pub use decide::{SandboxAsk, Standing, standing, wants};
 pub use egress::{Hosts, Proxy};
 pub use elevated::{Elevation, ElevationAsk, Who, elevation};
-pub use machine::{Backend, Machine};
+pub use machine::{Backend, Machine, is_known};
 pub use order::{HELPER_COMMAND, Namespaces};
 pub use plan::{Network, Plan};
+pub use prune::{Stale, Work, prune, remove, stale};
+pub use settings::keys_without_effect;
 pub use walls::Walls;

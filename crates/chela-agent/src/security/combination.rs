@@ -9,6 +9,7 @@ use chela_config::model::{
 };
 use chela_config::{AgentView, KeyPath};
 use chela_tools::approvals::Document;
+use chela_tools::sandbox::{is_known, keys_without_effect};
 
 use super::{Finding, Ground, Severity};
 use Severity::{Critical, Warning};
@@ -27,6 +28,7 @@ pub(super) fn combinations(ground: &Ground<'_>) -> Vec<Finding> {
     let mut findings = doors(ground);
     for view in &views {
         findings.extend(powers(ground, view));
+        findings.extend(no_protection(ground, view));
     }
     findings.extend(beside_each_other(ground, &views));
     findings.extend(approvals(ground));
@@ -71,6 +73,39 @@ fn doors(ground: &Ground<'_>) -> Vec<Finding> {
             "whoever may send webhooks may do everything: the token is the gateway's",
         );
         findings.push(ground.at_key(finding.fix("use two tokens"), &key("hooks.token")));
+    }
+    findings
+}
+
+/// Settings of a sandbox that look like protection and are none here.
+fn no_protection(ground: &Ground<'_>, view: &AgentView) -> Vec<Finding> {
+    let sandbox = &view.sandbox.value;
+    if sandbox.mode == SandboxMode::Off {
+        return Vec::new();
+    }
+    let at = key("agents.defaults.sandbox");
+    let keys = keys_without_effect(sandbox).into_iter().map(|why| {
+        let finding = Finding::new(
+            "sandbox.no-effect",
+            Severity::Note,
+            format!("agent {}: {why}", view.id),
+        );
+        ground.at_key(finding.fix("take the key out"), &at)
+    });
+    let mut findings: Vec<Finding> = keys.collect();
+    if let Some(backend) = &sandbox.backend
+        && !is_known(backend)
+    {
+        let finding = Finding::new(
+            "sandbox.backend",
+            Warning,
+            format!(
+                "agent {} is to be sandboxed by `{backend}`, which is not supported: its commands are refused",
+                view.id
+            ),
+        );
+        let finding = finding.fix("set sandbox.backend to bwrap or landlock, or take it out");
+        findings.push(ground.at_key(finding, &at));
     }
     findings
 }

@@ -26,7 +26,8 @@ impl ExecTool {
         match &*self.setup.sandbox {
             Standing::Outside { .. } => Ok((Place::Host, Harden::No)),
             Standing::Inside(plan) => {
-                plan.make_folders().map_err(Output::failed)?;
+                plan.make_folders(&self.setup.host)
+                    .map_err(Output::failed)?;
                 Ok((Place::Sandbox(plan), Harden::No))
             }
             Standing::Refused { why, .. } => Err(Output::failed(format!(

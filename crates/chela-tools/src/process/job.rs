@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::family::{Family, Leader, MARK, MOST_PROCESSES};
 use super::spool::Spool;
+use crate::sandbox::Cgroup;
 
 /// What printed more than this is stopped.
 const MOST_OUTPUT: u64 = 4 << 30;
@@ -57,6 +58,8 @@ pub struct Launch {
     /// Set when what it prints comes from another machine.
     pub fetches: Option<ExternalSource>,
     pub watch: Watch,
+    /// What the kernel counts it by.
+    pub group: Option<Arc<Cgroup>>,
 }
 
 /// What is watched while a command runs.
@@ -87,16 +90,6 @@ impl Watch {
             None => COUNT_EVERY,
         }
     }
-
-    /// What is too much now.
-    fn exceeded(&self, family: &Family) -> Option<Ended> {
-        if family.count() > self.processes {
-            return Some(Ended::TooManyProcesses);
-        }
-        self.memory
-            .is_some_and(|most| family.holds_more_than(most))
-            .then_some(Ended::TooMuchMemory)
-    }
 }
 
 /// How a command ended.
@@ -122,6 +115,7 @@ pub struct Job {
     pub started: Instant,
     family: Family,
     pub(super) watched: Watch,
+    group: Option<Arc<Cgroup>>,
     spool: Mutex<Spool>,
     /// Bytes a caller has been shown.
     seen: Mutex<u64>,
@@ -165,6 +159,7 @@ impl Job {
             started: Instant::now(),
             family,
             watched: launch.watch,
+            group: launch.group,
             spool: Mutex::new(spool),
             seen: Mutex::new(0),
             input: tokio::sync::Mutex::new(input.map(Input)),
@@ -237,9 +232,38 @@ impl Job {
     /// Ends it and all it started, at once. For callers that cannot wait.
     pub fn end_now(&self) {
         if self.state.borrow().ended.is_none() {
-            self.family.end(self.watched.leader);
+            self.end_all();
             self.stop.notify_one();
         }
+    }
+
+    /// Ends it and all it started, and says how many there were besides it.
+    fn end_all(&self) -> usize {
+        let ended = self.family.end(self.watched.leader);
+        if let Some(group) = &self.group {
+            group.end();
+        }
+        ended
+    }
+
+    /// What is too much now.
+    fn exceeded(&self) -> Option<Ended> {
+        // What the kernel counts need not be counted again.
+        if self.group.is_some() {
+            return self.ran_out_of_memory();
+        }
+        if self.family.count() > self.watched.processes {
+            return Some(Ended::TooManyProcesses);
+        }
+        self.watched
+            .memory
+            .is_some_and(|most| self.family.holds_more_than(most))
+            .then_some(Ended::TooMuchMemory)
+    }
+
+    fn ran_out_of_memory(&self) -> Option<Ended> {
+        let group = self.group.as_ref()?;
+        group.ran_out_of_memory().then_some(Ended::TooMuchMemory)
     }
 
     fn finish(&self, ended: Ended, left_behind: usize) {
@@ -320,7 +344,6 @@ impl Drop for EndWithFollower {
 async fn follow(job: Arc<Job>, mut child: Child, mut source: Source, deadline: Instant) {
     let job = EndWithFollower(job);
     let job = &job.0;
-    let leader = job.watched.leader;
     let mut buffer = vec![0; 64 * 1024];
     let mut count_at = Instant::now() + FIRST_COUNT;
     let mut why: Option<Ended> = None;
@@ -346,12 +369,13 @@ async fn follow(job: Arc<Job>, mut child: Child, mut source: Source, deadline: I
                     job.state.send_modify(|state| state.printed = printed);
                     if printed > MOST_OUTPUT && why.is_none() {
                         why = Some(Ended::TooMuchOutput);
-                        job.family.end(leader);
+                        job.end_all();
                     }
                 }
             },
             ended = child.wait(), if status.is_none() => {
-                left_behind = job.family.end(leader);
+                why = why.or_else(|| job.ran_out_of_memory());
+                left_behind = job.end_all();
                 status = Some(ended);
                 end_by = Instant::now() + DRAIN;
             }
@@ -363,9 +387,9 @@ async fn follow(job: Arc<Job>, mut child: Child, mut source: Source, deadline: I
             () = sleep_until(wake) => {
                 if Instant::now() < end_by {
                     count_at = Instant::now() + job.watched.every();
-                    if let Some(exceeded) = job.watched.exceeded(&job.family) {
+                    if let Some(exceeded) = job.exceeded() {
                         why.get_or_insert(exceeded);
-                        job.family.end(leader);
+                        job.end_all();
                     }
                 } else if status.is_some() {
                     more = false;
@@ -374,7 +398,7 @@ async fn follow(job: Arc<Job>, mut child: Child, mut source: Source, deadline: I
                     job.family.ask_to_end();
                     end_by = Instant::now() + GRACE;
                 } else {
-                    job.family.end(leader);
+                    job.end_all();
                     end_by = Instant::now() + GRACE;
                 }
             }

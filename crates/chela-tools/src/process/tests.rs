@@ -39,6 +39,7 @@ fn sh(script: &str) -> Launch {
         timeout: Duration::from_secs(60),
         fetches: None,
         watch: Watch::default(),
+        group: None,
     }
 }
 

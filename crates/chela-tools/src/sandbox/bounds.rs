@@ -4,14 +4,20 @@ use chela_config::model::SandboxDocker;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::settings;
+
 /// Limits of one command and all it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Bounds {
     /// Processes and threads at once.
     pub processes: u64,
-    /// Bytes of memory: of each process by the kernel, of all together by watching.
+    /// Bytes of memory, of each process and of all together.
     pub memory: u64,
+    /// Bytes of memory and swap together, where swap is counted.
+    pub memory_and_swap: u64,
+    /// Share of the processors, 100 for one; `None`: all there are.
+    pub processor_percent: Option<u64>,
     /// Files one process may have open.
     pub open_files: u64,
     /// Seconds of processor time of one process.
@@ -29,7 +35,12 @@ impl std::fmt::Display for Bounds {
             self.memory >> 20,
             self.open_files,
             self.cpu_seconds
-        )
+        )?;
+        match self.processor_percent {
+            Some(100) => f.write_str(", 1 processor"),
+            Some(percent) => write!(f, ", {} processors", percent as f64 / 100.0),
+            None => Ok(()),
+        }
     }
 }
 
@@ -46,6 +57,8 @@ impl Bounds {
         Self {
             processes: 0,
             memory: 0,
+            memory_and_swap: 0,
+            processor_percent: None,
             open_files: 0,
             cpu_seconds: 0,
             file_bytes: 0,
@@ -71,6 +84,8 @@ impl Bounds {
                 .min(limit("nproc").unwrap_or(u64::MAX))
                 .max(1),
             memory,
+            memory_and_swap: settings::memory_and_swap(settings, memory),
+            processor_percent: settings::processor_percent(settings, notes),
             open_files: limit("nofile").unwrap_or(OPEN_FILES).max(16),
             cpu_seconds: cpu.max(1),
             file_bytes: limit("fsize").unwrap_or(FILE_BYTES),
@@ -96,7 +111,7 @@ fn hard(value: &Value) -> Option<u64> {
 }
 
 /// `512m`, `1g`, `1.5gb`, bare bytes.
-fn bytes(text: &str) -> Option<u64> {
+pub(super) fn bytes(text: &str) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     let number_ends = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')

@@ -4,16 +4,16 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::Walls;
+use super::settings::Scratch;
 
 /// Where the helper is, inside.
 pub const HELPER: &str = "/run/chela/helper";
 /// Where the socket of the proxy is, inside.
 pub const EGRESS: &str = "/run/chela/egress";
 
-/// Folders that are there and empty, in memory. What is written there counts for no process, so
+/// Folders in memory that are always there. What is written there counts for no process, so
 /// each has a part of what the command may use.
-const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/dev/shm", "/run"];
-const PARTS: u64 = 4;
+const ALWAYS: &[&str] = &["/dev/shm", "/run"];
 
 /// What a sandbox of bubblewrap is made of.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +24,8 @@ pub struct Mounts<'a> {
     pub egress: Option<&'a Path>,
     /// Where the command starts.
     pub folder: &'a Path,
+    /// Folders in memory besides those that are always there.
+    pub scratch: &'a [Scratch],
     /// Most bytes of all file systems in memory.
     pub memory: u64,
 }
@@ -53,8 +55,16 @@ pub fn arguments(mounts: &Mounts<'_>) -> Vec<OsString> {
     ] {
         list.word(word);
     }
-    let most = (mounts.memory / PARTS).to_string();
-    for folder in TEMPORARY {
+    let parts = (ALWAYS.len() + mounts.scratch.len()) as u64;
+    let part = mounts.memory / parts;
+    let scratch = mounts.scratch.iter().map(|scratch| {
+        (
+            scratch.path.as_str(),
+            scratch.most.unwrap_or(part).min(part),
+        )
+    });
+    for (folder, most) in ALWAYS.iter().map(|folder| (*folder, part)).chain(scratch) {
+        let most = most.max(4_096).to_string();
         list.words(["--perms", "1777", "--size", &most, "--tmpfs", folder]);
     }
     for path in &mounts.walls.read {

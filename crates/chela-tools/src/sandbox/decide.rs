@@ -11,6 +11,7 @@ use super::egress::Hosts;
 use super::folder::Folder;
 use super::machine::Found;
 use super::plan::{Network, Plan, SCOPES_SIGNALS};
+use super::settings;
 use super::{Backend, Bounds, Machine, Namespaces, Walls};
 use crate::policy::Sandboxed;
 
@@ -61,9 +62,9 @@ impl Standing {
     }
 
     /// Makes the sandbox's own folders, where there is a sandbox.
-    pub fn make_folders(&self) -> Result<(), String> {
+    pub fn make_folders(&self, host: &Host) -> Result<(), String> {
         match self {
-            Self::Inside(plan) => plan.make_folders(),
+            Self::Inside(plan) => plan.make_folders(host),
             Self::Refused { .. } | Self::Outside { .. } => Ok(()),
         }
     }
@@ -83,12 +84,12 @@ impl Standing {
 
 /// Whether a session is to be sandboxed, whatever the machine allows.
 pub fn wants(ask: &SandboxAsk<'_>) -> bool {
-    outside(ask, settings(ask).mode).is_none()
+    outside(ask, settings_of(ask).mode).is_none()
 }
 
 /// Decides for one session. Tries the backends only when one is needed.
 pub fn standing(ask: &SandboxAsk<'_>) -> Standing {
-    let settings = settings(ask);
+    let settings = settings_of(ask);
     if let Some(why) = outside(ask, settings.mode) {
         return Standing::Outside { why };
     }
@@ -106,7 +107,7 @@ pub fn standing(ask: &SandboxAsk<'_>) -> Standing {
 
 /// Who shares a sandbox with all shares its settings too; only whether to be in it stays the
 /// agent's own.
-fn settings(ask: &SandboxAsk<'_>) -> Sandbox {
+fn settings_of(ask: &SandboxAsk<'_>) -> Sandbox {
     let own = ask.view.sandbox.value.clone();
     let shared = &ask.loaded.config.agents.defaults.sandbox;
     match own.scope == SandboxScope::Shared {
@@ -173,6 +174,8 @@ fn inside(ask: &SandboxAsk<'_>, settings: &Sandbox, folder: &Folder) -> Result<P
         settings.workspace_access,
         &ask.host.compact(workspace),
     ));
+    let counting = Machine::counting();
+    notes.extend(settings::without_effect(settings, &backend, counting));
     let network = network(settings, &backend, &mut notes);
     let exec = ask.view.tools.value.exec.as_ref();
     let exec = exec.unwrap_or(&ask.loaded.config.tools.exec);
@@ -190,6 +193,9 @@ fn inside(ask: &SandboxAsk<'_>, settings: &Sandbox, folder: &Folder) -> Result<P
         walls,
         network,
         bounds: Bounds::of(&settings.docker, exec.timeout_seconds, &mut notes),
+        counting: counting.clone(),
+        scratch: settings::scratch(&settings.docker, &mut notes),
+        session: ask.session.to_string(),
         env: settings
             .docker
             .env

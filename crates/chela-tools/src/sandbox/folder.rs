@@ -16,10 +16,6 @@ pub struct Folder {
 impl Folder {
     /// Shared as `sandbox.scope` says. Made when the first command runs.
     pub fn of(host: &Host, settings: &Sandbox, view: &AgentView, session: &SessionKey) -> Self {
-        let all = match &settings.workspace_root {
-            Some(root) => host.expand_from(root, &host.state_dir()),
-            None => host.state_dir().join("sandboxes"),
-        };
         let name = match settings.scope {
             SandboxScope::Agent => format!("agent-{}", view.id.as_str()),
             SandboxScope::Shared => "shared".to_owned(),
@@ -29,7 +25,15 @@ impl Folder {
             }
         };
         Self {
-            root: all.join(name),
+            root: Self::all(host, settings).join(name),
+        }
+    }
+
+    /// Where all of them are.
+    pub fn all(host: &Host, settings: &Sandbox) -> PathBuf {
+        match &settings.workspace_root {
+            Some(root) => host.expand_from(root, &host.state_dir()),
+            None => host.state_dir().join("sandboxes"),
         }
     }
 

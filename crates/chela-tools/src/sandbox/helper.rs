@@ -16,6 +16,7 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
+use super::cgroup;
 use super::order::{Order, Stage};
 
 /// The sandbox could not be built, so nothing was run.
@@ -43,6 +44,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<u8, String> 
     let program = arguments.next().ok_or("the sandbox was given no program")?;
     let arguments: Vec<OsString> = arguments.collect();
     match order.stage {
+        Stage::Join => {
+            cgroup::join(&order.groups)?;
+            let error = Command::new(&program).args(&arguments).exec();
+            Err(format!("{} cannot be run: {error}", program.display()))
+        }
         Stage::Enter => {
             enclose::enclose(&order)?;
             let error = Command::new(&program)

@@ -8,6 +8,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use chela_core::Host;
 use serde::Serialize;
 
+use super::cgroup::Counting;
 use super::helper::Probed;
 use super::order::{HELPER_COMMAND, Order};
 use super::{Namespaces, Walls, bubblewrap};
@@ -31,6 +32,12 @@ impl Backend {
             Self::Landlock { .. } => "landlock",
         }
     }
+}
+
+/// Whether a name in the config is one of a backend, or leaves the choice open.
+pub fn is_known(name: &str) -> bool {
+    let name = name.trim().to_ascii_lowercase();
+    ["", "auto", "bwrap", "bubblewrap", "landlock"].contains(&name.as_str())
 }
 
 /// The backends of a machine. Each is tried when it is first asked for, once for the life of
@@ -69,6 +76,12 @@ impl Machine {
         self.once("landlock", || landlock(helper))
     }
 
+    /// Where groups of processes can be counted.
+    pub fn counting() -> &'static Counting {
+        static FOUND: LazyLock<Counting> = LazyLock::new(|| Counting::find(Path::new("/")));
+        &FOUND
+    }
+
     fn once(&self, name: &'static str, try_it: impl FnOnce() -> Found) -> Found {
         type Known = BTreeMap<(Option<PathBuf>, String, &'static str), Found>;
         static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
@@ -90,6 +103,7 @@ fn bwrap(helper: &Path, path: &str) -> Found {
         helper,
         egress: None,
         folder: Path::new("/"),
+        scratch: &[],
         memory: 1 << 20,
     }));
     command.arg(bubblewrap::HELPER);

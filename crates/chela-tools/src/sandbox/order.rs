@@ -29,6 +29,8 @@ pub struct Order {
     pub signals: Signals,
     /// The socket of the proxy, where there is a way out.
     pub egress: Option<PathBuf>,
+    /// Where to join the groups whose limits hold.
+    pub groups: Vec<PathBuf>,
 }
 
 impl Order {
@@ -44,6 +46,16 @@ impl Order {
             sockets: Sockets::None,
             signals: Signals::Fenced,
             egress: None,
+            groups: Vec::new(),
+        }
+    }
+
+    /// Joins these groups and becomes what follows.
+    pub fn join(groups: Vec<PathBuf>) -> Self {
+        Self {
+            stage: Stage::Join,
+            groups,
+            ..Self::probe()
         }
     }
 }
@@ -53,6 +65,8 @@ impl Order {
 pub enum Stage {
     /// Says what this machine allows, and ends.
     Probe,
+    /// Joins the groups and becomes the program, which builds the walls.
+    Join,
     /// Stays outside, keeps the way out open and ends whatever the command leaves behind.
     Supervise,
     /// Becomes the command.

@@ -1,14 +1,19 @@
 //! A sandbox that can be built, and a command on its way inside.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use chela_config::model::{SandboxScope, WorkspaceAccess};
+use chela_core::Host;
 
 use super::bubblewrap::{self, Mounts};
+use super::cgroup::{Cgroup, Counting};
 use super::egress::Hosts;
 use super::folder::Folder;
 use super::order::{EGRESS_PORT, HELPER_COMMAND, Namespaces, Order, Signals, Sockets, Stage};
+use super::settings::Scratch;
 use super::{Backend, Bounds, Walls};
 use crate::process::{Launch, Leader, Watch};
 
@@ -54,6 +59,11 @@ pub struct Plan {
     pub walls: Walls,
     pub network: Network,
     pub bounds: Bounds,
+    /// Who counts what commands use.
+    pub counting: Counting,
+    pub(super) scratch: Vec<Scratch>,
+    /// As the note beside the folder names who uses it.
+    pub(super) session: String,
     /// Variables the operator sets inside.
     pub(super) env: BTreeMap<String, String>,
     /// What the operator should know: settings that are left out.
@@ -67,8 +77,10 @@ impl Plan {
     }
 
     /// Makes the folders the sandbox needs.
-    pub fn make_folders(&self) -> Result<(), String> {
-        self.folder.make()
+    pub fn make_folders(&self, host: &Host) -> Result<(), String> {
+        self.folder.make()?;
+        self.folder.note_use(host.unix_millis(), &self.session);
+        Ok(())
     }
 
     /// The owner's variables without what leads outside.
@@ -140,10 +152,19 @@ impl Plan {
                 .map_err(|why| format!("The sandbox is not built: {why}."))?,
             ..self.walls.clone()
         };
+        let group = self.counting.group(&self.bounds).map_err(|error| {
+            format!("The command was not run: its limits cannot be set up: {error}.")
+        })?;
+        let entrances = group.as_ref().map(Cgroup::entrances).unwrap_or_default();
         let order = self.order(&launch, walls.clone(), egress);
-        let order = serde_json::to_string(&order)
-            .map_err(|error| format!("The sandbox cannot be described: {error}"))?;
-        let mut inside = vec![HELPER_COMMAND.into(), order.into()];
+        let order = Order {
+            groups: match self.backend {
+                Backend::Landlock { .. } => entrances.clone(),
+                Backend::Bwrap { .. } => Vec::new(),
+            },
+            ..order
+        };
+        let mut inside = vec![HELPER_COMMAND.into(), in_words(&order)?];
         inside.push(launch.program.clone().into_os_string());
         inside.extend(launch.arguments.iter().cloned());
         let (program, name, arguments) = match &self.backend {
@@ -153,11 +174,20 @@ impl Plan {
                     helper: &self.helper,
                     egress,
                     folder: &launch.folder,
+                    scratch: &self.scratch,
                     memory: self.bounds.memory,
                 });
                 arguments.push(bubblewrap::HELPER.into());
                 arguments.extend(inside);
-                (program.clone(), "bwrap".into(), arguments)
+                match entrances.is_empty() {
+                    true => (program.clone(), "bwrap".into(), arguments),
+                    false => {
+                        let join = in_words(&Order::join(entrances))?;
+                        let mut words = vec![HELPER_COMMAND.into(), join, program.into()];
+                        words.extend(arguments);
+                        (self.helper.clone(), "chela".into(), words)
+                    }
+                }
             }
             Backend::Landlock { .. } => (self.helper.clone(), "chela".into(), inside),
         };
@@ -174,6 +204,7 @@ impl Plan {
                 processes: usize::try_from(self.bounds.processes).unwrap_or(usize::MAX) + 3,
                 memory: Some(self.bounds.memory),
             },
+            group: group.map(Arc::new),
             ..launch
         })
     }
@@ -185,6 +216,10 @@ impl Plan {
             name,
             bounds: Bounds {
                 cpu_seconds: self.bounds.cpu_seconds.min(launch.timeout.as_secs().max(1)),
+                processor_percent: match self.counting.limits_processors() {
+                    true => None,
+                    false => self.bounds.processor_percent,
+                },
                 ..self.bounds
             },
             walls: None,
@@ -193,6 +228,7 @@ impl Plan {
             sockets: Sockets::Local,
             signals: Signals::Fenced,
             egress: None,
+            groups: Vec::new(),
         };
         match self.backend {
             Backend::Bwrap { .. } => Order {
@@ -222,4 +258,11 @@ impl Plan {
             },
         }
     }
+}
+
+/// An order as the argument that carries it.
+fn in_words(order: &Order) -> Result<OsString, String> {
+    serde_json::to_string(order)
+        .map(OsString::from)
+        .map_err(|error| format!("The sandbox cannot be described: {error}"))
 }

@@ -42,6 +42,26 @@ command.")]
         )]
         command: Vec<String>,
     },
+    /// Remove what sandboxes nobody uses any more have kept
+    #[command(after_help = "\
+Examples:
+  chela sandbox prune --dry-run
+  chela sandbox prune --work
+
+Limits are sandbox.prune.idleHours and sandbox.prune.maxAgeDays, 0 for never. A chat does the
+same by itself now and then. The home and temporary files of a sandbox go; files that commands
+left in its work folder stay unless --work is given. A sandbox that all agents share stays.")]
+    Prune {
+        /// Say what would go, and remove nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Remove the files that commands left in their work folder, too
+        #[arg(long)]
+        work: bool,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Debug, Args)]

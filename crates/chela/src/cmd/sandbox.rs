@@ -1,6 +1,7 @@
 //! `chela sandbox …`: where commands run, what they reach, and a way to try.
 
 mod explain;
+mod prune;
 
 use std::time::Duration;
 
@@ -25,6 +26,19 @@ pub fn run(host: &Host, screen: &mut Screen, command: SandboxCommand) -> Outcome
             let desk = Desk::of(setup, whose)?;
             explain::explain(&desk, screen, json)
         }
+        SandboxCommand::Prune {
+            dry_run,
+            work,
+            json,
+        } => prune::prune(
+            &setup,
+            screen,
+            &prune::Asked {
+                dry_run,
+                work,
+                json,
+            },
+        ),
         SandboxCommand::Run {
             whose,
             timeout,
@@ -106,6 +120,14 @@ fn try_out(desk: &Desk, screen: &mut Screen, command: Vec<String>, timeout: Dura
         .enable_all()
         .build()?;
     runtime.block_on(async {
+        let workspace = &desk.view.workspace.value;
+        if !workspace.exists() {
+            let shown = desk.setup.host.compact(workspace);
+            return Err(
+                Fail::new(format!("the workspace {shown} does not exist yet"))
+                    .hint("`chela init` makes it"),
+            );
+        }
         let commands = desk.commands();
         let job = commands
             .exec

@@ -6,14 +6,15 @@ use landlock::{
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, clear_ambient_capability_set,
-    remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
+    CapabilitySet, CapabilitySets, CpuSet, clear_ambient_capability_set,
+    remove_capability_from_bounding_set, sched_getaffinity, sched_setaffinity, set_capabilities,
+    set_no_new_privs,
 };
 
 use crate::sandbox::order::{Namespaces, Order, Sockets};
 use crate::sandbox::{Bounds, Walls};
 
-use super::filter::{self, Attributes, Neighbours, Rest};
+use super::filter::{self, Attributes, Neighbours, Processors, Rest};
 
 /// The newest rules this was written for.
 const KNOWN: ABI = ABI::V7;
@@ -63,6 +64,10 @@ pub fn enclose(order: &Order) -> Result<(), String> {
             (Some(_), Namespaces::Given) => Attributes::Kept,
             _ => Attributes::Walled,
         },
+        processors: match order.bounds.processor_percent {
+            Some(_) => Processors::Fixed,
+            None => Processors::Counted,
+        },
     })
 }
 
@@ -89,6 +94,10 @@ pub fn no_privileges() -> Result<(), String> {
 }
 
 fn limit(bounds: &Bounds, order: &Order) -> Result<(), String> {
+    if let Some(percent) = bounds.processor_percent {
+        stay_on(percent.div_ceil(100))
+            .map_err(|error| format!("the sandbox cannot limit processors: {error}"))?;
+    }
     // In namespaces of its own only the processes inside count; elsewhere all of the user's do.
     let counted = match (&order.walls, order.namespaces) {
         (Some(_), Namespaces::Given) => processes_now(),
@@ -118,6 +127,21 @@ fn limit(bounds: &Bounds, order: &Order) -> Result<(), String> {
             .map_err(|error| format!("the sandbox cannot limit {resource:?}: {error}"))?;
     }
     Ok(())
+}
+
+/// Uses so many processors and no others. Which ones differs from command to command.
+fn stay_on(count: u64) -> rustix::io::Result<()> {
+    let now = sched_getaffinity(None)?;
+    let all: Vec<usize> = (0..CpuSet::MAX_CPU)
+        .filter(|cpu| now.is_set(*cpu))
+        .collect();
+    let count = usize::try_from(count).unwrap_or(usize::MAX).min(all.len());
+    let first = std::process::id() as usize;
+    let mut few = CpuSet::new();
+    for step in 0..count {
+        few.set(all[(first + step) % all.len()]);
+    }
+    sched_setaffinity(None, &few)
 }
 
 /// Tasks on the machine.

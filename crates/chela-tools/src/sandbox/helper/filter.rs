@@ -200,6 +200,16 @@ pub struct Rest {
     pub signals: Signals,
     pub neighbours: Neighbours,
     pub attributes: Attributes,
+    pub processors: Processors,
+}
+
+/// What keeps a command on its share of the processors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Processors {
+    /// The kernel counts, or all may be used.
+    Counted,
+    /// It was told which ones to use, and may not choose others.
+    Fixed,
 }
 
 /// Calls that change how another process of the same user runs: its limits, its share of the
@@ -252,6 +262,9 @@ fn refusals(rest: &Rest) -> Result<Rules, String> {
             });
             rules.insert(*call, others.collect::<Result<_, _>>()?);
         }
+    }
+    if rest.processors == Processors::Fixed {
+        rules.insert(SYS_sched_setaffinity, Vec::new());
     }
     let mut namespaces = Vec::new();
     for flag in NEW_NAMESPACES {

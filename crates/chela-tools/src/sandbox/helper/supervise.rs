@@ -13,6 +13,7 @@ use rustix::process::{
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::process::{Family, MARK};
+use crate::sandbox::cgroup;
 use crate::sandbox::order::{EGRESS_PORT, HELPER_COMMAND, Namespaces, Order, Stage};
 
 use super::{enclose, forward, mounts, namespaces};
@@ -20,6 +21,7 @@ use super::{enclose, forward, mounts, namespaces};
 /// Runs the command and gives its exit code.
 pub fn supervise(order: &Order, program: &OsStr, arguments: &[OsString]) -> Result<u8, String> {
     let parent = getppid();
+    cgroup::join(&order.groups)?;
     let failed = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
     // Processes whose parent is gone come here, so none gets away.
     set_child_subreaper(Some(getpid()))

@@ -1,10 +1,10 @@
 //! `chela sandbox explain`: what is decided for a session, and why.
 
-use chela_config::model::WorkspaceAccess;
+use chela_config::model::{SandboxMode, WorkspaceAccess};
 use chela_core::Host;
 use chela_guard::flow::Taint;
 use chela_tools::sandbox::{
-    Backend, ElevationAsk, Machine, Namespaces, Network, Plan, Standing, Who, elevation,
+    Backend, Counting, ElevationAsk, Machine, Namespaces, Network, Plan, Standing, Who, elevation,
 };
 use serde_json::{Value, json};
 
@@ -72,6 +72,7 @@ fn for_people(desk: &Desk, screen: &mut Screen, standing: &Standing) -> std::io:
                 },
             ));
             rows.push(row("limits", plan.bounds.to_string()));
+            rows.push(row("counted", plan.counting.to_string()));
             let list = |paths: &[std::path::PathBuf]| {
                 let paths: Vec<String> = paths.iter().map(|path| host.compact(path)).collect();
                 paths.join(" ")
@@ -101,13 +102,21 @@ fn for_people(desk: &Desk, screen: &mut Screen, standing: &Standing) -> std::io:
                 Some(why) => format!("no: {why}"),
             },
         ));
-        let machine = Machine::of(host);
-        for (name, found) in [("bwrap", machine.bwrap()), ("landlock", machine.landlock())] {
-            let found = found.as_ref();
-            rows.push(row(name, found.map_or_else(Clone::clone, available)));
-        }
+    }
+    let machine = Machine::of(host);
+    for (name, found) in [("bwrap", machine.bwrap()), ("landlock", machine.landlock())] {
+        let found = found.as_ref();
+        rows.push(row(name, found.map_or_else(Clone::clone, available)));
     }
     screen.table("  ", &rows)?;
+    if settings.value.mode == SandboxMode::Off {
+        screen.paragraph(
+            "  ",
+            "Commands have all the rights you have. To sandbox them: \
+             `chela config set agents.defaults.sandbox.mode all`, or `non-main` for all sessions \
+             but your own.",
+        )?;
+    }
     if let Standing::Inside(plan) = standing {
         for note in &plan.notes {
             screen.paragraph("  ", &format!("{} {note}", paint.warn("note:")))?;
@@ -235,6 +244,11 @@ fn as_json(desk: &Desk, standing: &Standing) -> Value {
                 Network::Hosts(hosts) => hosts.texts().collect(),
             },
             "limits": plan.bounds,
+            "limitsHeldBy": match plan.counting {
+                Counting::Together { .. } => "cgroup2",
+                Counting::Apart { .. } => "cgroup1",
+                Counting::Watching { .. } => "watching",
+            },
             "elevated": { "level": elevation.level, "why": elevation.why_not },
             "notes": plan.notes,
         });

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{Cell, everywhere};
+use super::{BACKENDS, Cell, everywhere};
 
 /// Processes on the machine whose command line has this in it.
 fn running(word: &str) -> usize {
@@ -38,9 +38,19 @@ fn gone(word: &str) -> bool {
     false
 }
 
+/// The same with the kernel counting and where nobody can ask it to.
+fn counted_and_watched(settings: &serde_json::Value, attempt: impl Fn(&Cell)) {
+    everywhere(settings, &attempt);
+    for backend in BACKENDS {
+        if let Some(cell) = Cell::without_groups(backend, settings) {
+            attempt(&cell);
+        }
+    }
+}
+
 #[test]
 fn a_fork_bomb_is_stopped() {
-    everywhere(
+    counted_and_watched(
         &json!({ "workspaceAccess": "rw", "docker": { "pidsLimit": 40 } }),
         |cell| {
             let word = odd_seconds(cell, 1);
@@ -57,7 +67,7 @@ fn a_fork_bomb_is_stopped() {
 
 #[test]
 fn memory_is_limited_for_one_and_for_all() {
-    everywhere(
+    counted_and_watched(
         &json!({ "workspaceAccess": "rw", "docker": { "memory": "96m" } }),
         |cell| {
             let one = cell.attempt("balloon", "MEGABYTES=200");
@@ -77,6 +87,75 @@ fn memory_is_limited_for_one_and_for_all() {
             assert!(!run.out.contains("still here"), "{}: {run:?}", cell.backend);
         },
     );
+}
+
+/// Seconds of processor time two busy shells used, and the seconds that took.
+fn busy(cell: &Cell) -> (f64, f64) {
+    let start = Instant::now();
+    let run = cell.sh(
+        "work() { i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done; }; \
+         work & work & wait; times",
+    );
+    let wall = start.elapsed().as_secs_f64();
+    // The second line of `times` is about children: `0m0.51s 0m0.00s`.
+    let line = run.out.lines().nth(1).unwrap_or_default().to_owned();
+    let seconds = |text: &str| {
+        let (minutes, seconds) = text.trim_end_matches('s').split_once('m')?;
+        Some(minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
+    };
+    let used: f64 = line.split_whitespace().filter_map(seconds).sum();
+    assert!(used > 0.05, "{}: {run:?}", cell.backend);
+    (used, wall)
+}
+
+#[test]
+fn processors_are_limited() {
+    let half = json!({ "docker": { "cpus": 0.5 } });
+    super::in_namespaces(&half, |cell| {
+        let explained = cell.home.run(&["sandbox", "explain", "--json"]).json();
+        if explained["limitsHeldBy"] == "watching" {
+            return;
+        }
+        let (used, wall) = busy(cell);
+        assert!(wall > used * 1.5, "{}: {used} s in {wall} s", cell.backend);
+    });
+    for backend in BACKENDS {
+        let Some(cell) = Cell::without_groups(backend, &json!({ "docker": { "cpus": 1 } })) else {
+            continue;
+        };
+        assert_eq!(cell.sh("nproc").out, "1\n", "{backend}");
+        // It cannot help itself to more.
+        let more = cell.sh("taskset -p ffff $$; taskset ffff nproc; nproc");
+        assert_eq!(more.out.lines().last(), Some("1"), "{backend}: {more:?}");
+        let (used, wall) = busy(&cell);
+        assert!(wall > used * 0.9, "{backend}: {used} s in {wall} s");
+    }
+}
+
+#[test]
+fn tmpfs_of_the_config_is_there_and_bounded() {
+    let settings =
+        json!({ "docker": { "memory": "64m", "tmpfs": ["/scratch:size=1m", "/etc/../x"] } });
+    let Some(cell) = Cell::new("bwrap", &settings) else {
+        return;
+    };
+    let run = cell
+        .sh("echo kept > /scratch/a && cat /scratch/a; echo x 2>/dev/null > /tmp/x || echo no tmp");
+    assert_eq!(run.out, "kept\nno tmp\n", "{run:?}");
+    assert_ne!(cell.sh("head -c 2M /dev/zero > /scratch/a").code, 0);
+    let explained = cell.home.run(&["sandbox", "explain"]).flat();
+    assert!(
+        explained.contains("tmpfs `/etc/../x` is left out"),
+        "{explained}"
+    );
+    let landlock = json!({ "docker": { "tmpfs": ["/scratch"] } });
+    if let Some(cell) = Cell::new("landlock", &landlock) {
+        let explained = cell.home.run(&["sandbox", "explain"]).flat();
+        assert!(
+            explained.contains("docker.tmpfs has no effect"),
+            "{explained}"
+        );
+    }
 }
 
 #[test]
@@ -113,12 +192,35 @@ fn time_is_limited() {
         );
         assert!(start.elapsed() < Duration::from_secs(30));
         assert!(gone(&word), "{}", cell.backend);
+        // Not by hiding from it either.
+        let hidden = odd_seconds(cell, 4);
+        let script = format!(
+            "trap '' TERM; setsid sh -c \"env -i setsid sleep {hidden} & trap '' TERM; sleep {hidden}\" & \
+             (setsid sh -c '(env -i sleep {hidden} &) & exit 0' &); sleep {hidden}"
+        );
+        let run = cell.home.run(&[
+            "sandbox",
+            "run",
+            "--timeout",
+            "1",
+            "--",
+            "sh",
+            "-c",
+            &script,
+        ]);
+        assert!(run.err.contains("its time was up"), "{run:?}");
+        assert!(
+            gone(&hidden),
+            "{}: {} are left",
+            cell.backend,
+            running(&hidden)
+        );
     });
 }
 
 #[test]
 fn nothing_outlives_the_command() {
-    everywhere(&json!({ "workspaceAccess": "rw" }), |cell| {
+    counted_and_watched(&json!({ "workspaceAccess": "rw" }), |cell| {
         let word = odd_seconds(cell, 3);
         // A group, a session, a parent and an environment of their own: nothing to be known by.
         let run = cell.sh(&format!(

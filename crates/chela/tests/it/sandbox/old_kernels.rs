@@ -22,7 +22,8 @@ fn order(version: u8, home: &Home) -> Value {
     json!({
         "stage": "Supervise",
         "name": "sh",
-        "bounds": { "processes": 64, "memory": 1 << 30, "openFiles": 256, "cpuSeconds": 60,
+        "bounds": { "processes": 64, "memory": 1 << 30, "memoryAndSwap": 1 << 30,
+                    "processorPercent": null, "openFiles": 256, "cpuSeconds": 60,
                     "fileBytes": 1 << 20 },
         "walls": { "read": read, "write": [home.path("own")], "keep": [] },
         "landlock": version,
@@ -30,6 +31,7 @@ fn order(version: u8, home: &Home) -> Value {
         "sockets": "None",
         "signals": signals,
         "egress": null,
+        "groups": [],
     })
 }
 

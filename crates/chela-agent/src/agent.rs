@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use chela_config::{AgentView, Loaded};
-use chela_core::secret::Redactor;
+use chela_core::secret::{Redactor, Secret, is_guessable};
 use chela_core::{AgentId, Host, SessionKey};
 use chela_ledger::Ledger;
-use chela_model::{Chain, Http, Models, ResolveError, Selection};
+use chela_model::{Chain, Http, KeyWitness, Models, ResolveError, Selection};
 use chela_tools::handles::Handles;
 use chela_workspace::trust::Custody;
 
@@ -66,8 +66,8 @@ pub enum OpenError {
 impl Agents {
     /// Cheap: nothing is read and nobody is called before it is needed.
     pub fn open(host: &Host, loaded: Arc<Loaded>) -> Arc<Self> {
-        Arc::new(Self {
-            models: Models::of(host, &loaded),
+        Arc::new_cyclic(|this: &Weak<Self>| Self {
+            models: Models::of(host, &loaded).telling(&witness(this)),
             http: Http::new(host, &loaded),
             assembler: Assembler::new(host.clone(), Arc::clone(&loaded)),
             sessions: Mutex::default(),
@@ -122,6 +122,14 @@ impl Agents {
             .redactor
             .get_or_init(|| secrets::redactor(&self.host, &self.loaded));
         Arc::clone(made)
+    }
+
+    /// Keeps a value out of everything from now on.
+    fn learn(&self, secret: Secret) {
+        if !is_guessable(&secret.value) {
+            self.redactor().learn(secret.clone());
+            self.assembler.learn(secret);
+        }
     }
 
     /// What an agent's file tools changed.
@@ -215,4 +223,17 @@ impl Agents {
             .join(agent.as_str())
             .join(name)
     }
+}
+
+/// Every key a model is called with is a secret from the moment it is fetched.
+fn witness(agents: &Weak<Agents>) -> KeyWitness {
+    let agents = Weak::clone(agents);
+    KeyWitness::new(move |at, key| {
+        if let Some(agents) = agents.upgrade() {
+            agents.learn(Secret {
+                name: at.to_owned(),
+                value: key.expose().to_owned(),
+            });
+        }
+    })
 }

@@ -3,6 +3,8 @@
 //! The one place where the domain crates meet. Live turns, previews and reports all come through
 //! here, so what a report says is what a model reads.
 
+mod hidden;
+
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,7 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use chela_config::Loaded;
 use chela_core::cut::Limit;
-use chela_core::secret::Redactor;
+use chela_core::secret::{Redactor, Secret};
 use chela_core::{AgentId, Audience, Host, Origin, SessionForm, SessionKey};
 use chela_model::ToolSchema;
 use chela_prompt::{
@@ -32,6 +34,8 @@ use crate::secrets::redactor_for_prompts;
 use crate::skills::{listing_of, notices_of, skills_of};
 use crate::toolset;
 use crate::trust::{custody_of, heartbeat_of};
+
+pub(crate) use hidden::{hide_in_request, hide_in_tools};
 
 /// Which prompt is wanted. What is left open follows from the agent and the session.
 #[derive(Debug, Clone, Default)]
@@ -213,6 +217,7 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
         let mut input = self.input(&facts, &context)?;
         let mut notices = watch_heartbeat(&known, &mut input);
         notices.extend(notices_of(&known.skills));
+        hidden::hide(&mut input, self.redactor());
         let prompt = chela_prompt::render(&input)?;
         Ok(Assembled {
             agent,
@@ -302,7 +307,7 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
             knobs: Arc::new(knobs),
             workspace,
             repo_root,
-            skills_listing: listing_of(&skills),
+            skills_listing: listing_of(&skills, self.redactor()),
             skills: Arc::new(skills),
             tools: Arc::default(),
         };
@@ -396,11 +401,20 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
 
     /// The files of the context. A key someone left in one is not sent along.
     fn files(&self, context: &LoadedContext) -> Vec<ContextFile> {
-        let redactor = self
-            .redactor
-            .get_or_init(|| redactor_for_prompts(self.host(), self.loaded()));
         let files = context.files.iter();
-        files.map(|file| context_file(file, redactor)).collect()
+        files
+            .map(|file| context_file(file, self.redactor()))
+            .collect()
+    }
+
+    pub(crate) fn redactor(&self) -> &Redactor {
+        self.redactor
+            .get_or_init(|| redactor_for_prompts(self.host(), self.loaded()))
+    }
+
+    /// Keeps one more value out of every prompt from now on.
+    pub(crate) fn learn(&self, secret: Secret) {
+        self.redactor().learn(secret);
     }
 
     /// What there is to say of a sandbox, and the folder that relative paths start in.
@@ -456,6 +470,8 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
                 })
             })
             .unwrap_or_default();
+        let mut tools = tools;
+        hide_in_tools(&mut tools, self.redactor());
         offered.push((key, tools.clone()));
         tools
     }

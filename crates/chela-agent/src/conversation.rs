@@ -211,7 +211,11 @@ impl Conversation {
             channel: ask.channel.as_deref(),
             skills: &skills,
         };
-        let commands = toolset::commands(&place, spool, &agents.handles(&agent));
+        let secrecy = toolset::Secrecy {
+            handles: agents.handles(&agent),
+            redactor: agents.redactor(),
+        };
+        let commands = toolset::commands(&place, spool, &secrecy);
         // Without them commands and file tools say what is wrong when they are used.
         let _ = commands.sandbox().make_folders(&agents.host);
         let seen = Arc::new(Seen::inheriting(role.seen));
@@ -296,9 +300,12 @@ impl Conversation {
     /// Asks a local server what it runs, once: the window of its model decides how much of the
     /// prompt fits.
     pub async fn know_models(&self) {
-        if let Ok(chain) = self.chain()
-            && !self.models_known.swap(true, Ordering::SeqCst)
-        {
+        let Ok(chain) = self.chain() else {
+            return;
+        };
+        // Before anything is written or sent, so that neither holds it.
+        chain.primary().fetch_key().await;
+        if !self.models_known.swap(true, Ordering::SeqCst) {
             self.agents.models.learn(&self.agents.http, &chain).await;
         }
     }

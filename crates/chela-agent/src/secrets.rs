@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chela_config::model::{NamedSecret, Secret as Written, SecretReference};
 use chela_config::{KeyPath, Loaded, is_secret_key, secrets_in};
-use chela_core::secret::{CANARY, Redactor, Secret, is_guessable};
+use chela_core::secret::{CANARY, Pattern, Redactor, Secret, is_guessable};
 use chela_core::{AgentId, Host};
 use chela_model::KeySource;
 use chela_tools::handles::{Destination, Fetching, Handles, Kind, unknown};
@@ -21,12 +21,21 @@ const TELLING: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
 /// What takes secrets out of everything an agent keeps, shows or sends.
 pub(crate) fn redactor(host: &Host, loaded: &Loaded) -> Arc<Redactor> {
     let key = installation_secret(host).ok();
-    Arc::new(Redactor::new(key, known(host, loaded)))
+    let redactor = Redactor::new(key, known(host, loaded));
+    Arc::new(redactor.with_patterns(patterns(loaded)))
 }
 
 /// The same for prompts that are made without touching anything: its stand-ins have no digits.
 pub(crate) fn redactor_for_prompts(host: &Host, loaded: &Loaded) -> Redactor {
-    Redactor::new(None, known(host, loaded))
+    Redactor::new(None, known(host, loaded)).with_patterns(patterns(loaded))
+}
+
+/// What the owner wants hidden besides. One that cannot be read is told of with the config.
+fn patterns(loaded: &Loaded) -> Vec<Pattern> {
+    let patterns = loaded.config.logging.redact_patterns.iter();
+    patterns
+        .filter_map(|text| Pattern::parse(text).ok())
+        .collect()
 }
 
 /// Every secret that is written in the config, kept where the config says, or lies in the

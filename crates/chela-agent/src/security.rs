@@ -13,8 +13,11 @@ mod text;
 use std::path::{Path, PathBuf};
 
 use chela_config::{KeyPath, Loaded};
+use chela_core::secret::Redactor;
 use chela_core::{AgentId, Host};
 use serde::Serialize;
+
+use crate::secrets::redactor_for_prompts;
 
 pub use rule::RULES;
 
@@ -104,6 +107,8 @@ struct Ground<'a> {
     host: &'a Host,
     loaded: &'a Loaded,
     agents: Vec<AgentId>,
+    /// Knows the secrets of the installation.
+    redactor: Redactor,
 }
 
 impl Ground<'_> {
@@ -131,6 +136,7 @@ pub fn audit(host: &Host, loaded: &Loaded) -> Vec<Finding> {
         host,
         loaded,
         agents: loaded.agents(),
+        redactor: redactor_for_prompts(host, loaded),
     };
     let mut findings = file::permissions(&ground);
     findings.extend(rule::settings(&ground));

@@ -1,6 +1,7 @@
 //! The skills of one agent, ready for its prompt.
 
 use chela_config::{AgentView, Loaded};
+use chela_core::secret::Redactor;
 use chela_core::{ContentHash, Host, Origin, Trust, sanitize};
 use chela_prompt::SkillsListing;
 use chela_skills::{
@@ -53,9 +54,11 @@ pub(crate) fn notices_of(skills: &AgentSkills) -> Vec<OwnerNotice> {
         .collect()
 }
 
-/// The listing as the prompt takes it: each entry with the file it stands for.
-pub fn listing_of(skills: &AgentSkills) -> Option<SkillsListing> {
+/// The listing as the prompt takes it: each entry with the file it stands for, none with a key
+/// its author left in it.
+pub fn listing_of(skills: &AgentSkills, redactor: &Redactor) -> Option<SkillsListing> {
     let text = skills.listing().text;
+    let text = redactor.redact(&text);
     let listing = SkillsListing::new(&text, Origin::Runtime, Trust::Operator)?;
     Some(listing.label(|name| {
         let skill = skills.get(name)?.skill();

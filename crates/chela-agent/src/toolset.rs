@@ -173,7 +173,11 @@ fn preview_toolbox(ask: &PreviewAsk<'_>) -> Toolbox {
         channel: ask.channel,
         skills: ask.skills,
     };
-    let commands = commands(&session, PathBuf::new(), &handles);
+    let secrecy = Secrecy {
+        handles: Arc::clone(&handles),
+        redactor: Arc::default(),
+    };
+    let commands = commands(&session, PathBuf::new(), &secrecy);
     let toolbox = toolbox(&ToolsetAsk {
         redactor: Arc::default(),
         handles,
@@ -195,12 +199,14 @@ fn preview_toolbox(ask: &PreviewAsk<'_>) -> Toolbox {
     fitting(toolbox, ask.size)
 }
 
+/// What commands may have by name, and what is taken out of what they print.
+pub struct Secrecy {
+    pub handles: Arc<dyn Handles>,
+    pub redactor: Arc<Redactor>,
+}
+
 /// What runs the commands of a session. Nothing starts before it is asked for.
-pub fn commands(
-    session: &sandbox::Session<'_>,
-    spool: PathBuf,
-    handles: &Arc<dyn Handles>,
-) -> Commands {
+pub fn commands(session: &sandbox::Session<'_>, spool: PathBuf, secrets: &Secrecy) -> Commands {
     let mut setup = CommandsSetup::of(CommandsAsk {
         host: session.host,
         loaded: session.loaded,
@@ -208,9 +214,8 @@ pub fn commands(
         spool,
         sandbox: session.standing(),
     });
-    setup.handles = Arc::clone(handles);
-    let known = crate::secrets::known(session.host, session.loaded);
-    setup.secrets = known.into_iter().map(|secret| secret.value).collect();
+    setup.handles = Arc::clone(&secrets.handles);
+    setup.redactor = Arc::clone(&secrets.redactor);
     Commands::new(setup)
 }
 
@@ -286,7 +291,7 @@ fn memory(ask: &ToolsetAsk<'_>) -> Option<MemoryAccess> {
         index_file: memory_index(ask.host, ask.view),
         places: memory_places(ask.view, ask.trust),
         settings,
-        embedder: vectors_of(ask.host, ask.loaded, ask.view).embedder,
+        embedder: vectors_of(ask.host, ask.loaded, ask.view, &ask.redactor).embedder,
         audience: ask.session.audience(),
     })
 }

@@ -6,13 +6,15 @@ use std::time::Duration;
 use chela_config::model::{Secret, SecretSource};
 use chela_config::{AgentView, Loaded};
 use chela_core::Host;
+use chela_core::secret::{self, Redactor};
 use chela_memory::embed::provider::{Chosen, Keys, Wanted, choose};
 use chela_memory::embed::remote::{ApiKey, EmbedHttpRequest, EmbedHttpResponse, Transport};
 use chela_model::{Http, Key, KeySource};
 use tokio::runtime::{Builder, Runtime};
 
 /// What the config says, with the keys of the environment and the network at hand.
-pub fn vectors_of(host: &Host, loaded: &Loaded, view: &AgentView) -> Chosen {
+/// A key that is fetched for them is one the redactor knows from then on.
+pub fn vectors_of(host: &Host, loaded: &Loaded, view: &AgentView, redactor: &Redactor) -> Chosen {
     let env = loaded.env();
     let mut keys = Keys::of(view, |name| env.get(name).map(|value| value.to_string()));
     let transport: Arc<dyn Transport> = Arc::new(EmbedHttp::new(Http::new(host, loaded)));
@@ -25,6 +27,12 @@ pub fn vectors_of(host: &Host, loaded: &Loaded, view: &AgentView) -> Chosen {
     {
         match fetched(&source) {
             Ok(key) => {
+                if let Some(key) = &key {
+                    redactor.learn(secret::Secret {
+                        name: "memory.search.remote.apiKey".to_owned(),
+                        value: key.expose().to_owned(),
+                    });
+                }
                 keys.own = key.and_then(|key| ApiKey::new(key.expose()));
                 keys.own_problem = None;
             }
@@ -138,7 +146,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::TcpListener;
 
-    use super::{EmbedHttp, vectors_of};
+    use super::{EmbedHttp, Redactor, vectors_of};
     use chela_memory::embed::remote::{EmbedHttpRequest, Transport};
     use chela_model::Http;
 
@@ -156,7 +164,12 @@ mod tests {
             });
             let loaded = chela_config::load_text(&host, &config.to_string());
             let view = loaded.agent(&chela_core::AgentId::main()).unwrap();
-            vectors_of(&host, &loaded, &view).problem
+            let redactor = Redactor::default();
+            let chosen = vectors_of(&host, &loaded, &view, &redactor);
+            if chosen.problem.is_none() && provider != "local" {
+                assert!(!redactor.redact("secret-key").contains("secret-key"));
+            }
+            chosen.problem
         };
         assert_eq!(problem("key.txt", "openai"), None);
         let told = problem("none.txt", "openai").unwrap();

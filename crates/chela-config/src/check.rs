@@ -7,6 +7,7 @@ mod agents;
 mod expect;
 mod fill;
 mod forms;
+mod patterns;
 mod walk;
 
 pub(crate) use fill::fill_in;
@@ -112,6 +113,7 @@ pub(crate) fn check(root: &Node) -> Checked {
     walk.document(Config::SHAPE, root);
     let mut checked = walk.finish();
     agents::check(root, &mut checked);
+    patterns::check(root, &mut checked);
     checked
         .findings
         .sort_by_key(|finding| (finding.at.file, finding.at.start));

@@ -7,11 +7,15 @@
 //! that are the same for the same value, so that two places can be seen to hold one secret.
 
 mod assigned;
+mod disguise;
 mod form;
 mod json;
 mod known;
+mod mask;
+mod pattern;
 mod shape;
 mod special;
+mod stream;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -24,7 +28,10 @@ use known::Known;
 
 pub use assigned::is_guessable;
 pub use form::Form;
+pub use mask::{Masked, Restored};
+pub use pattern::{BadPattern, Pattern};
 pub use shape::starts_like_one;
+pub use stream::{Lines, SecretStream};
 
 /// A value nobody is to see, and the name that stands for it.
 #[derive(Clone, PartialEq, Eq)]
@@ -65,6 +72,8 @@ pub struct Redactor {
     /// Keys the digits of a stand-in, so that they say nothing about the value.
     key: Option<String>,
     known: RwLock<Arc<Known>>,
+    /// What the owner wants hidden besides.
+    patterns: Vec<Pattern>,
 }
 
 impl std::fmt::Debug for Redactor {
@@ -79,7 +88,14 @@ impl Redactor {
         Self {
             key,
             known: RwLock::new(Arc::new(Known::of(secrets))),
+            patterns: Vec::new(),
         }
+    }
+
+    /// Hides what these find, too.
+    #[must_use]
+    pub fn with_patterns(self, patterns: Vec<Pattern>) -> Self {
+        Self { patterns, ..self }
     }
 
     /// Knows one more value from now on.
@@ -101,7 +117,10 @@ impl Redactor {
     /// The secrets in a text, in order, none overlapping another.
     pub fn find(&self, text: &[u8]) -> Vec<Hit> {
         let mut hits = self.known().find(text);
-        let shapes = shape::find(text);
+        let mut shapes = shape::find(text);
+        for pattern in &self.patterns {
+            pattern.find(text, &mut shapes);
+        }
         if shapes.is_empty() {
             return hits;
         }
@@ -153,6 +172,18 @@ impl Redactor {
         let hits = self.find(text.as_bytes());
         let clean = self.replaced(text, &hits);
         (clean, hits.into_iter().map(|hit| hit.name).collect())
+    }
+
+    /// The names of known values a text carries, also disguised: encoded twice, spelled with
+    /// blanks, or of a canary only a part.
+    pub fn carried(&self, text: &str) -> Vec<String> {
+        disguise::carried(self, text)
+    }
+
+    /// How many bytes at the end of a text may be the beginning of a known value: what follows
+    /// decides.
+    pub fn begun(&self, text: &str) -> usize {
+        self.known().begun(text.as_bytes())
     }
 
     fn replaced<'t>(&self, text: &'t str, hits: &[Hit]) -> Cow<'t, str> {

@@ -50,6 +50,30 @@ impl std::fmt::Display for Key {
     }
 }
 
+/// Who is told of every credential at the moment it is known, and what it is for. What it hears it
+/// can keep out of everything that is written or sent.
+#[derive(Clone)]
+pub struct KeyWitness(Arc<Telling>);
+
+type Telling = dyn Fn(&str, &Key) + Send + Sync;
+
+impl KeyWitness {
+    pub fn new(told: impl Fn(&str, &Key) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(told))
+    }
+
+    /// `at` is where the config has it, such as `models.providers.x.apiKey`.
+    pub fn tell(&self, at: &str, key: &Key) {
+        (self.0)(at, key);
+    }
+}
+
+impl std::fmt::Debug for KeyWitness {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("KeyWitness")
+    }
+}
+
 /// Where a credential is to be had. Files and commands are not touched before a call needs them.
 #[derive(Debug, Clone)]
 pub enum KeySource {

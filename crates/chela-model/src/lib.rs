@@ -39,7 +39,7 @@ pub use error::{Failure, ModelError};
 pub use fault::Complaint;
 pub use http::{Http, Posted};
 pub use info::{InfoSource, Input, ModelInfo};
-pub use key::{Key, KeySource};
+pub use key::{Key, KeySource, KeyWitness};
 pub use message::{Message, Part, ToolCall};
 pub use models::{Models, ResolveError, Selection};
 pub use profile::{PromptProfile, profile_for};

@@ -13,7 +13,7 @@ use chela_core::{AgentId, Host, suggest};
 use crate::builtin::{BUILT_IN, built_in};
 use crate::chain::{Chain, Pace};
 use crate::provider::{Provider, ProviderSource};
-use crate::{Api, Http, InfoSource, ModelInfo, Target, Timer};
+use crate::{Api, Http, InfoSource, KeyWitness, ModelInfo, Target, Timer};
 
 /// The models there are: those of the config over the built-in endpoints.
 #[derive(Debug, Clone)]
@@ -98,6 +98,15 @@ impl Models {
             pace: Pace::of(host),
             learned: Arc::default(),
         }
+    }
+
+    /// The same, telling of every credential when it is fetched.
+    #[must_use]
+    pub fn telling(self, witness: &KeyWitness) -> Self {
+        for provider in &self.providers {
+            provider.tell(witness);
+        }
+        self
     }
 
     /// The same, waiting with another clockwork.

@@ -1,5 +1,6 @@
 //! One endpoint: its address, its key, and how long to wait for it.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use chela_config::Loaded;
@@ -11,7 +12,7 @@ use tokio::sync::OnceCell;
 use crate::Api;
 use crate::api::{Family, is_local};
 use crate::builtin::{self, BuiltIn};
-use crate::key::{Key, KeyError, KeySource};
+use crate::key::{Key, KeyError, KeySource, KeyWitness};
 
 /// One endpoint.
 #[derive(Debug)]
@@ -32,6 +33,7 @@ pub struct Provider {
     pub inject_num_ctx: Option<bool>,
     pub source: ProviderSource,
     secrets: OnceCell<Credentials>,
+    witness: OnceLock<KeyWitness>,
 }
 
 /// How the key is presented.
@@ -134,6 +136,7 @@ impl Provider {
             inject_num_ctx: set.inject_num_ctx,
             source: ProviderSource::Config,
             secrets: OnceCell::new(),
+            witness: OnceLock::new(),
             base_url,
         }
     }
@@ -164,6 +167,7 @@ impl Provider {
             inject_num_ctx: None,
             source: ProviderSource::BuiltIn,
             secrets: OnceCell::new(),
+            witness: OnceLock::new(),
         }
     }
 
@@ -175,6 +179,11 @@ impl Provider {
         is_local(&self.base_url)
     }
 
+    /// Who is told of its credentials when they are fetched. The first one stays.
+    pub(crate) fn tell(&self, witness: &KeyWitness) {
+        let _ = self.witness.set(witness.clone());
+    }
+
     /// Fetched once; a command is not asked again for each call.
     pub async fn credentials(&self) -> Result<&Credentials, KeyError> {
         self.secrets
@@ -183,9 +192,16 @@ impl Provider {
                     Auth::None => None,
                     _ => self.key.fetch().await?,
                 };
+                let at = format!("models.providers.{}", self.id);
+                if let (Some(key), Some(witness)) = (&key, self.witness.get()) {
+                    witness.tell(&format!("{at}.apiKey"), key);
+                }
                 let mut headers = Vec::new();
                 for (name, source) in &self.headers {
                     if let Some(value) = source.fetch().await? {
+                        if let Some(witness) = self.witness.get() {
+                            witness.tell(&format!("{at}.headers.{name}"), &value);
+                        }
                         headers.push((name.clone(), value));
                     }
                 }

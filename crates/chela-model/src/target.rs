@@ -39,6 +39,12 @@ impl Target {
         &self.provider.base_url
     }
 
+    /// Fetches its key if it is not fetched yet, so that it is known before anything is sent. What
+    /// goes wrong is told when the model is called.
+    pub async fn fetch_key(&self) {
+        let _ = self.provider.credentials().await;
+    }
+
     /// Where its key comes from, in a few words.
     pub fn key_from(&self) -> Option<String> {
         self.provider.key.describe()

@@ -27,6 +27,16 @@ pub struct Endpoint {
     thread: Option<JoinHandle<()>>,
 }
 
+/// The requests of an endpoint, also when it is gone.
+pub struct RequestLog(Arc<Shared>);
+
+impl RequestLog {
+    /// Every request so far.
+    pub fn requests(&self) -> Vec<Recorded> {
+        self.0.played().requests.clone()
+    }
+}
+
 /// Whoever watches the requests come in.
 pub type Watch = Box<dyn Fn(&Recorded) + Send + Sync>;
 
@@ -142,6 +152,11 @@ impl Endpoint {
         self.address.port()
     }
 
+    /// What is asked, for whoever outlives the endpoint.
+    pub fn log(&self) -> RequestLog {
+        RequestLog(Arc::clone(&self.shared))
+    }
+
     /// Every request so far.
     pub fn requests(&self) -> Vec<Recorded> {
         self.shared.played().requests.clone()
@@ -180,6 +195,12 @@ impl Drop for Endpoint {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+impl fmt::Debug for RequestLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RequestLog")
     }
 }
 

@@ -7,6 +7,7 @@
 //! [`bench`](mod@bench) is the harness of the benchmarks.
 
 mod asked;
+pub mod bait;
 mod endpoint;
 mod http;
 mod prefix;
@@ -15,7 +16,7 @@ mod wire;
 
 pub mod bench;
 
-pub use endpoint::{Endpoint, Options, Recorded, StartError, Watch};
+pub use endpoint::{Endpoint, Options, Recorded, RequestLog, StartError, Watch};
 pub use script::{
     Body, EXAMPLE, Fault, Line, Rule, Script, ScriptError, ScriptedCall, Step, Stop, Tokens,
 };

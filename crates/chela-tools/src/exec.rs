@@ -9,8 +9,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use chela_config::model::{BareUnit, Config, Exec, Secret};
+use chela_config::model::{BareUnit, Exec};
 use chela_config::{AgentView, Loaded};
+use chela_core::secret::Redactor;
 use chela_core::{AgentId, Host};
 use chela_guard::ExternalSource;
 use serde::Deserialize;
@@ -47,8 +48,8 @@ pub struct CommandsSetup {
     pub most_shown: usize,
     /// A question to the owner lapses after this long.
     pub expires_after: Duration,
-    /// Values that no command may see.
-    pub secrets: Vec<String>,
+    /// Knows the values that no command may see, and takes them out of what they print.
+    pub redactor: Arc<Redactor>,
     /// Secrets that commands may have by name.
     pub handles: Arc<dyn Handles>,
     /// Looks at commands before a person does, in mode `auto`.
@@ -114,7 +115,7 @@ impl CommandsSetup {
             spool,
             most_shown: 16_000,
             expires_after: expires_after.unwrap_or(Duration::from_secs(600)),
-            secrets: secrets(config),
+            redactor: Arc::default(),
             handles: Arc::new(NoHandles),
             reviewer: None,
             leaving: match (&sandbox, config.tools.elevated.enabled) {
@@ -124,18 +125,6 @@ impl CommandsSetup {
             sandbox: Arc::new(sandbox),
         }
     }
-}
-
-/// The credentials written in the config.
-fn secrets(config: &Config) -> Vec<String> {
-    let providers = config.models.providers.values();
-    let keys = providers.filter_map(|provider| provider.api_key.as_ref());
-    keys.chain(config.tools.web.search.api_key.as_ref())
-        .filter_map(|key| match key {
-            Secret::Text(text) => Some(text.clone()),
-            Secret::Reference(_) => None,
-        })
-        .collect()
 }
 
 /// The tools for commands, and the commands themselves. When the last clone of `processes` goes,
@@ -161,6 +150,7 @@ impl Commands {
             keep_finished: Duration::from_millis(config.cleanup_ms),
             notices,
             most_shown: setup.most_shown,
+            redactor: Arc::clone(&setup.redactor),
         });
         Self {
             exec: Arc::new(ExecTool::new(setup, processes.clone())),
@@ -309,7 +299,7 @@ impl ExecTool {
         let surroundings = Surroundings {
             host: &self.setup.host,
             prepend: &self.setup.config.path_prepend,
-            secrets: &self.setup.secrets,
+            redactor: &self.setup.redactor,
         };
         let mut env = surroundings.variables();
         let term = if arguments.pty {
@@ -379,7 +369,11 @@ impl ExecTool {
         let telling = async {
             loop {
                 tokio::time::sleep(TELL_EVERY).await;
-                let end = plain(&job.spool().end(2_000).bytes);
+                let end = {
+                    let mut spool = job.spool();
+                    spool.settle();
+                    plain(&spool.end(2_000).bytes)
+                };
                 let lines: Vec<&str> = end.trim_end().lines().collect();
                 let last = lines[lines.len().saturating_sub(5)..].join("\n");
                 (call.progress)(Progress::Output(last));

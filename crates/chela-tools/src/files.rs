@@ -6,6 +6,7 @@ mod find;
 mod grep;
 mod image;
 mod ls;
+mod masked;
 mod near;
 mod patch;
 mod read;
@@ -15,6 +16,7 @@ mod write;
 
 use std::sync::Arc;
 
+use chela_core::secret::Redactor;
 use chela_core::suggest::nearest;
 use chela_core::{Entropy, grouped};
 
@@ -48,6 +50,8 @@ pub(crate) struct Files {
     pub(crate) most_image_bytes: u64,
     /// `None`: changes cannot be taken back, and nobody expects it.
     pub(crate) journal: Option<Arc<dyn Journal>>,
+    /// Files are seen without their secrets.
+    pub(crate) redactor: Arc<Redactor>,
 }
 
 pub(crate) fn tools(files: &Arc<Files>) -> Vec<Arc<dyn Tool>> {

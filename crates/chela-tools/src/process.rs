@@ -283,7 +283,8 @@ fn log(job: &Job, arguments: &Arguments, call: &str, setup: &ProcessesSetup) -> 
             usize::try_from(limit).unwrap_or(MOST_LINES)
         })
         .min(MOST_LINES);
-    let spool = job.spool();
+    let mut spool = job.spool();
+    spool.settle();
     let text = match arguments.offset {
         None => {
             let end = spool.end(setup.most_shown).bytes;

@@ -10,6 +10,7 @@ pub use run::Prepared;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use chela_config::model::RedactMode;
 use chela_config::{AgentView, Loaded};
 use chela_core::secret::Redactor;
 use chela_core::{Host, SessionKey, Trust};
@@ -118,6 +119,8 @@ pub struct Toolbox {
     bound: Arc<Bound>,
     plan: Arc<Plan>,
     redactor: Arc<Redactor>,
+    /// What the owner's own screen hides (`logging.redactSensitive`).
+    on_screen: RedactMode,
 }
 
 impl std::fmt::Debug for Toolbox {
@@ -164,6 +167,7 @@ impl Toolbox {
                 .max_bytes
                 .unwrap_or(files::MOST_IMAGE_BYTES),
             journal: settings.journal.clone(),
+            redactor: Arc::clone(&settings.redactor),
         });
         let sessions = Arc::new(Sessions::new(&settings, Arc::clone(&bound)));
         let mut tools = files::tools(&files);
@@ -194,6 +198,7 @@ impl Toolbox {
             places,
             bound,
             plan,
+            on_screen: settings.loaded.config.logging.redact_sensitive,
             redactor: settings.redactor,
         }
     }

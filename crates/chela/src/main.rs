@@ -16,6 +16,7 @@ use std::process::ExitCode;
 use chela_core::secret::Redactor;
 use chela_tools::sandbox::{self, HELPER_COMMAND};
 use clap::Parser;
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 use crate::cli::Cli;
 use crate::fail::{Exit, Fail};
@@ -38,6 +39,8 @@ fn main() -> ExitCode {
             }
         };
     }
+    // Its memory and its environment hold keys; the commands it starts run as the same user.
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {

@@ -10,7 +10,7 @@ use chela_tools::{Sandboxed, Toolbox};
 
 use super::{Conversation, ToolUse};
 use crate::agent::OpenError;
-use crate::assemble::{Ask, Assembled, Size};
+use crate::assemble::{Ask, Assembled, Size, hide_in_tools};
 use crate::session::{EntryId, Frozen, FrozenTool};
 use crate::toolset::{self, ToolsetAsk};
 
@@ -99,7 +99,8 @@ impl Conversation {
                 tools,
             });
         }
-        let tools: Vec<ToolSchema> = toolbox.specs().map(toolset::schema_of).collect();
+        let mut tools: Vec<ToolSchema> = toolbox.specs().map(toolset::schema_of).collect();
+        hide_in_tools(&mut tools, self.agents.assembler.redactor());
         let assembled = self.assemble(&tools, size, model.as_deref())?;
         let stable = assembled.prompt.stable().to_owned();
         let sections = section_marks(&assembled.prompt);

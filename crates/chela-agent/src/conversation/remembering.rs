@@ -21,7 +21,8 @@ impl Conversation {
                 index_file: toolset::memory_index(&agents.host, &self.view),
                 places: toolset::memory_places(&self.view, &agents.file_trust()),
                 settings,
-                embedder: vectors_of(&agents.host, &agents.loaded, &self.view).embedder,
+                embedder: vectors_of(&agents.host, &agents.loaded, &self.view, &agents.redactor())
+                    .embedder,
                 transcripts: Some(Arc::clone(&self.sessions) as Arc<dyn TranscriptSource>),
             })
         })

@@ -209,7 +209,7 @@ pub const RULES: &[Rule] = &[
     rule("plugins.conversation", Note, "plugins.entries.*.hooks.allowConversationAccess", Bad::True,
         ("a plugin reads every conversation", "take it out unless the plugin is yours", ByHand)),
     rule("logging.unredacted", Warning, "logging.redactSensitive", Bad::Is("off"),
-        ("secrets are meant to be logged", "take it out", Unset)),
+        ("what looks like a secret is shown on the screen while tools run", "take it out", Unset)),
     rule("diagnostics.content", Warning, "diagnostics.otel.captureContent", Bad::True,
         ("conversations are sent with the telemetry", "take it out", Unset)),
     rule("diagnostics.plain-http", Warning, "diagnostics.otel.endpoint", Bad::Begins("http://"),

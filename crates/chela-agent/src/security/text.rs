@@ -58,7 +58,7 @@ fn in_file(ground: &Ground<'_>, path: &Path) -> Vec<Finding> {
     };
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MOST_BYTES)]);
     let shown = ground.host.compact(path);
-    look(&text)
+    look(&text, &ground.redactor)
         .into_iter()
         .map(|mark| {
             let line = mark.line;
@@ -69,7 +69,7 @@ fn in_file(ground: &Ground<'_>, path: &Path) -> Vec<Finding> {
 
 /// Texts in the config that models read.
 fn prompts(ground: &Ground<'_>) -> Vec<Finding> {
-    const KEYS: [(&str, &str); 8] = [
+    const KEYS: &[(&str, &str)] = &[
         ("agents.defaults.heartbeat.prompt", "the heartbeat prompt"),
         ("agents.list.*.heartbeat.prompt", "the heartbeat prompt"),
         ("agents.entries.*.heartbeat.prompt", "the heartbeat prompt"),
@@ -77,7 +77,42 @@ fn prompts(ground: &Ground<'_>) -> Vec<Finding> {
             "agents.defaults.additionalSystemPrompt",
             "the added system prompt",
         ),
+        (
+            "agents.list.*.additionalSystemPrompt",
+            "the added system prompt of an agent",
+        ),
+        (
+            "agents.entries.*.additionalSystemPrompt",
+            "the added system prompt of an agent",
+        ),
         ("agents.list.*.description", "the description of an agent"),
+        (
+            "agents.entries.*.description",
+            "the description of an agent",
+        ),
+        (
+            "agents.defaults.compaction.customInstructions",
+            "the instructions for summaries",
+        ),
+        (
+            "agents.defaults.compaction.identifierInstructions",
+            "the instructions for summaries",
+        ),
+        (
+            "agents.defaults.compaction.memoryFlush.prompt",
+            "what is asked before a summary",
+        ),
+        (
+            "agents.defaults.compaction.memoryFlush.systemPrompt",
+            "what is asked before a summary",
+        ),
+        ("messages.tts.hint", "the hint about speech"),
+        ("channels.*.groups.*.systemPrompt", "the prompt of a group"),
+        (
+            "channels.*.direct.*.systemPrompt",
+            "the prompt of a direct chat",
+        ),
+        ("secrets.named.*.description", "the description of a secret"),
         (
             "hooks.mappings.*.messageTemplate",
             "the message of a webhook",
@@ -86,13 +121,13 @@ fn prompts(ground: &Ground<'_>) -> Vec<Finding> {
         ("cron.jobs.*.message", "the message of a job"),
     ];
     let mut findings = Vec::new();
-    for (pattern, whose) in KEYS {
+    for &(pattern, whose) in KEYS {
         for (key, node) in super::rule::places(&ground.loaded.tree, pattern) {
             let Some(text) = node.as_str() else {
                 continue;
             };
             let heartbeat = pattern.ends_with("heartbeat.prompt");
-            for mark in look(text) {
+            for mark in look(text, &ground.redactor) {
                 let mut finding = mark.finding(whose);
                 // It is said again and again while nobody looks.
                 if heartbeat && finding.id == "text.injected" {
@@ -107,7 +142,7 @@ fn prompts(ground: &Ground<'_>) -> Vec<Finding> {
 }
 
 /// What stands out in a text.
-pub(super) fn look(text: &str) -> Vec<Mark> {
+pub(super) fn look(text: &str, redactor: &Redactor) -> Vec<Mark> {
     let mut marks = Vec::new();
     let mut add = |id, severity, at: usize, what: String, fix| {
         marks.push(Mark {
@@ -148,7 +183,7 @@ pub(super) fn look(text: &str) -> Vec<Mark> {
             "take them out; they may say something to a model",
         );
     }
-    for hit in Redactor::default().find(text.as_bytes()) {
+    for hit in redactor.find(text.as_bytes()) {
         // The owner's own bait.
         if &*hit.name == CANARY {
             continue;

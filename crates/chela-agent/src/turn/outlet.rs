@@ -41,6 +41,9 @@ impl<'a> Outlet<'a> {
                         Taint::Clean => words_until(&held),
                         Taint::Tainted => whole_until(&held),
                     };
+                    // Nor does one of several words go out word by word.
+                    let begun = self.talk.agents.redactor().begun(&held);
+                    let whole = char_start(&held, whole.min(held.len() - begun));
                     let rest = held.split_off(whole);
                     std::mem::replace(&mut *held, rest)
                 };
@@ -94,19 +97,22 @@ impl<'a> Outlet<'a> {
 
     /// A reply that would have carried a secret is on record.
     fn note_secrets(&self, text: &str) {
-        let hidden = self.talk.agents.redactor().redact_known(text);
-        if hidden == text {
+        let redactor = self.talk.agents.redactor();
+        let names = redactor.carried(text);
+        if names.is_empty() {
             return;
         }
-        let notice = "The reply held a secret of this installation: it was taken out.";
+        let notice = match redactor.redact_known(text) == text {
+            true => "The reply held a secret of this installation in disguise.",
+            false => "The reply held a secret of this installation: it was taken out.",
+        };
         self.surface.event(TurnEvent::Notice(notice.to_owned()));
         if let Some(ledger) = self.talk.agents.ledger() {
-            let names = self.talk.agents.redactor().redact_noting(text).1;
             let body = json!({
                 "session": self.talk.session().id.as_str(),
                 "tool": "reply",
                 "what": "blocked",
-                "names": names.iter().map(|name| &**name).collect::<Vec<_>>(),
+                "names": names,
             });
             let _ = ledger.append(AuditKind::Secret, &body);
         }
@@ -145,6 +151,14 @@ fn words_until(text: &str) -> usize {
         .map(char::len_utf8)
         .sum();
     text.len() - if tail > MOST { 0 } else { tail }
+}
+
+/// Not within a character.
+fn char_start(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
 }
 
 /// How much of a text can go: up to the last blank that no open bracket comes before. A picture

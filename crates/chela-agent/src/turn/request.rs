@@ -5,6 +5,7 @@ use chela_ledger::Rewrite;
 use chela_model::{Cache, Request, Thinking};
 
 use super::{Turn, TurnError};
+use crate::assemble::hide_in_request;
 use crate::compact::tokens_of;
 
 impl Turn<'_> {
@@ -15,7 +16,7 @@ impl Turn<'_> {
         if sendable.pruned_now {
             self.rewrite.get_or_insert(Rewrite::Pruning);
         }
-        Ok(Request {
+        let mut request = Request {
             system: self.prefix.system(&self.system_tail),
             messages: sendable.messages,
             tools: self.prefix.tools.clone(),
@@ -27,7 +28,9 @@ impl Turn<'_> {
                 key: self.session.id.as_str().to_owned(),
             },
             params: serde_json::Map::new(),
-        })
+        };
+        hide_in_request(&mut request, &self.talk.agents.redactor());
+        Ok(request)
     }
 }
 

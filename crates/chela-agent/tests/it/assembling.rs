@@ -8,18 +8,19 @@ use chela_config::Loaded;
 use chela_core::{Host, SessionKey, tokens};
 use chela_prompt::{PromptMode, SectionId};
 use chela_workspace::{RepositoryWish, SeedMode, SeedOptions, seed};
-use tempfile::TempDir;
+
+use crate::swept::Swept;
 
 struct Home {
-    _dir: TempDir,
+    _dir: Swept,
     host: Host,
     loaded: Loaded,
 }
 
 impl Home {
     fn with(config: &str) -> Self {
-        let dir = TempDir::new().expect("a folder");
-        let host = Host::fixed(dir.path());
+        let dir = Swept::new();
+        let host = dir.host();
         let loaded = chela_config::load_text(&host, config);
         let options = SeedOptions {
             mode: SeedMode::Fill,

@@ -18,6 +18,7 @@ use chela_testkit::{Fault, Rule, Script, Step};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use crate::swept::Swept;
 use crate::turning::{Home, open, runtime, say};
 
 /// Keeps one turn of those below as it is.
@@ -397,8 +398,8 @@ proptest! {
 
     #[test]
     fn whatever_was_said_a_call_keeps_its_result(story in prop::collection::vec(said(), 1..60)) {
-        let dir = tempfile::TempDir::new().expect("a folder");
-        let host = Host::fixed(dir.path());
+        let dir = Swept::new();
+        let host = dir.host();
         let loaded = chela_config::load_text(&host, &no_model().to_string());
         let agents = Agents::open(&host, std::sync::Arc::new(loaded));
         let talk = agents.conversation(ConversationAsk::default()).expect("a conversation");

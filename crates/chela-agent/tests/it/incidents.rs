@@ -16,14 +16,14 @@ use std::sync::{Arc, Mutex};
 use chela_agent::agent::Agents;
 use chela_agent::conversation::{ConversationAsk, Inbound};
 use chela_agent::turn::{Reply, Surface, TurnEvent};
-use chela_core::Host;
 use chela_testkit::{Body, Endpoint, Rule, Script, Step};
 use chela_tools::{Answer, Approver, Question, Scope, Success};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 use super::turning::runtime;
+
+use crate::swept::Swept;
 
 const FIXTURES: &str = include_str!("../fixtures/incidents.json");
 
@@ -95,7 +95,7 @@ struct Scene<'a> {
 }
 
 struct Seen {
-    _dir: TempDir,
+    _dir: Swept,
     workspace: PathBuf,
     /// Tool, whether it worked, what it said; the page that is read first included.
     results: Vec<(String, Success, String)>,
@@ -108,10 +108,11 @@ struct Seen {
 
 impl Scene<'_> {
     fn play(&self) -> Seen {
-        let dir = TempDir::new().expect("a folder");
+        let dir = Swept::new();
         let endpoint = Endpoint::start(Script::default()).expect("an endpoint");
+        dir.asks(&endpoint);
         let url = endpoint.url();
-        let host = Host::fixed(dir.path());
+        let host = dir.host();
         let workspace = host.state_dir().join("workspace");
         std::fs::create_dir_all(&workspace).expect("a workspace");
         for (path, text) in self.files {

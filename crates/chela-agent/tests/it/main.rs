@@ -9,6 +9,7 @@ mod journalling;
 mod recording;
 mod spending;
 mod subagents;
+mod swept;
 mod trust_table;
 mod trusting;
 mod turning;

@@ -15,8 +15,8 @@ use chela_core::{Host, SessionKey, Usage};
 use chela_ledger::{Limit, LimitOf, LimitScope, RecordFilter, ReserveAsk, Summary};
 use chela_testkit::{Endpoint, Fault, Script, Step, Tokens};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
+use crate::swept::Swept;
 use crate::turning::{Home, Watched, runtime, say};
 
 /// Tokens that count against a session.
@@ -173,9 +173,10 @@ fn run(host: &Host, config: &Value, session: &str) -> Ended {
 
 /// What one call reserves, from the words that refuse it.
 fn size_of_a_call() -> u64 {
-    let dir = TempDir::new().expect("a folder");
+    let dir = Swept::new();
     let endpoint = Endpoint::start(Script::always(Step::reply("no"))).expect("an endpoint");
-    let host = Host::fixed(dir.path());
+    dir.asks(&endpoint);
+    let host = dir.host();
     let ended = run(&host, &config(&endpoint, 1), "agent:main:direct:p00");
     let Ended::Limit(why) = ended else {
         unreachable!("{ended:?}")
@@ -203,9 +204,10 @@ fn twenty_at_once_send_exactly_the_ten_there_is_room_for() {
         delay_ms: 50,
         ..Step::reply("Fine.")
     };
-    let dir = TempDir::new().expect("a folder");
+    let dir = Swept::new();
     let endpoint = Endpoint::start(Script::always(answer)).expect("an endpoint");
-    let host = Host::fixed(dir.path());
+    dir.asks(&endpoint);
+    let host = dir.host();
     let config = config(&endpoint, 10 * call + call / 2);
     let threads: Vec<_> = (10..30)
         .map(|number| {

@@ -21,11 +21,12 @@ use chela_core::{Clock, Host};
 use chela_testkit::{Endpoint, Fault, Rule, Script, Step};
 use chela_tools::{Answer, Approver, Question, Scope};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
+use crate::swept::Swept;
+
 struct Home {
-    _dir: TempDir,
+    _dir: Swept,
     endpoint: Endpoint,
     host: Host,
     config: Value,
@@ -71,14 +72,15 @@ impl Approver for Watched {
 
 impl Home {
     fn new(steps: impl IntoIterator<Item = Step>, more: Value) -> Self {
-        let dir = TempDir::new().expect("a folder");
+        let dir = Swept::new();
         let endpoint = Endpoint::start(Script {
             // However often the parent hears news, it has an answer.
             otherwise: Some(Step::reply("I see.")),
             ..Script::steps(steps)
         })
         .expect("an endpoint");
-        let host = Host::fixed(dir.path());
+        dir.asks(&endpoint);
+        let host = dir.host();
         let workspace = host.state_dir().join("workspace");
         std::fs::create_dir_all(&workspace).expect("a workspace");
         std::fs::write(workspace.join("note.txt"), "the safe is blue\n").expect("a note");

@@ -13,12 +13,13 @@ use chela_core::Host;
 use chela_testkit::{Endpoint, Fault, Script, Step};
 use chela_tools::{Answer, Approver, Question, Scope};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use tokio::runtime::Runtime;
+
+use crate::swept::Swept;
 
 /// A home with one model: the scripted endpoint.
 pub(crate) struct Home {
-    pub(crate) dir: TempDir,
+    pub(crate) dir: Swept,
     pub(crate) endpoint: Endpoint,
     pub(crate) host: Host,
     pub(crate) talk: Conversation,
@@ -74,9 +75,10 @@ impl Home {
     }
 
     pub(crate) fn with(script: Script, more: Value) -> Self {
-        let dir = TempDir::new().expect("a folder");
+        let dir = Swept::new();
         let endpoint = Endpoint::start(script).expect("an endpoint");
-        let host = Host::fixed(dir.path());
+        dir.asks(&endpoint);
+        let host = dir.host();
         let workspace = host.state_dir().join("workspace");
         std::fs::create_dir_all(&workspace).expect("a workspace");
         std::fs::write(workspace.join("note.txt"), "the safe is blue\n").expect("a note");

@@ -108,7 +108,7 @@ fn roster(list: Option<&Node>, checked: &mut Checked) -> BTreeMap<String, usize>
 }
 
 /// Adds a path to drop, in place of any drops inside it, keeping the order of the walk.
-fn drop_whole(checked: &mut Checked, path: KeyPath) {
+pub(super) fn drop_whole(checked: &mut Checked, path: KeyPath) {
     checked.drops.retain(|drop| !drop.starts_with(&path));
     if !checked.drops.iter().any(|drop| path.starts_with(drop)) {
         checked.drops.push(path);

@@ -82,9 +82,11 @@ section! {
         console_level: Option<LogLevel>,
         /// How it looks there.
         console_style: Option<ConsoleStyle>,
-        /// Whether secrets are hidden.
+        /// Whether the owner's own screen hides what looks like a secret. Values the config
+        /// knows are hidden always, and nothing else ever goes to a model or a record.
         redact_sensitive: RedactMode,
-        /// More patterns to hide.
+        /// Regular expressions for more that is hidden everywhere. Capital letters do not
+        /// matter unless written as `/expression/flags`; of groups the last is the secret.
         redact_patterns: Vec<String>,
     }
 }

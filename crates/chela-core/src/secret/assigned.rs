@@ -26,6 +26,13 @@ pub const WORDS: &[&str] = &[
     "private_key_data",
     "_pass",
     "_auth",
+    // In addresses.
+    "?key",
+    "&key",
+    "?sig",
+    "&sig",
+    "x-amz-signature",
+    "x-goog-signature",
 ];
 
 /// Words before `key` or `token` with which it opens nothing.

@@ -10,8 +10,16 @@ pub enum Form {
     Plain,
     /// As inside the quotes of JSON.
     Json,
+    /// The same, with what is not ASCII and every slash escaped.
+    JsonAscii,
+    /// The same, with escaped slashes only.
+    JsonSlash,
     /// As in an address.
     Url,
+    /// The same in lower case.
+    UrlLower,
+    /// As a form sends it.
+    UrlForm,
     Hex,
     HexUpper,
     /// Base64 of a text in which so many bytes (0 to 2, counted in threes) stand before it. Only
@@ -22,10 +30,14 @@ pub enum Form {
 }
 
 impl Form {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 16] = [
         Self::Plain,
         Self::Json,
+        Self::JsonAscii,
+        Self::JsonSlash,
         Self::Url,
+        Self::UrlLower,
+        Self::UrlForm,
         Self::Hex,
         Self::HexUpper,
         Self::Base64(0),
@@ -41,7 +53,14 @@ impl Form {
         match self {
             Self::Plain => value.to_owned(),
             Self::Json => json(value),
-            Self::Url => url(value),
+            Self::JsonAscii => ascii(&json(value)).replace('/', "\\/"),
+            Self::JsonSlash => json(value).replace('/', "\\/"),
+            Self::Url => url(value, |byte| format!("%{byte:02X}")),
+            Self::UrlLower => url(value, |byte| format!("%{byte:02x}")),
+            Self::UrlForm => url(value, |byte| match byte {
+                b' ' => "+".to_owned(),
+                byte => format!("%{byte:02X}"),
+            }),
             Self::Hex => value.bytes().map(|byte| format!("{byte:02x}")).collect(),
             Self::HexUpper => value.bytes().map(|byte| format!("{byte:02X}")).collect(),
             Self::Base64(before) => base64(value, before, b"+/"),
@@ -70,17 +89,34 @@ fn json(value: &str) -> String {
     text
 }
 
-fn url(value: &str) -> String {
+fn url(value: &str, escaped: impl Fn(u8) -> String) -> String {
     let mut text = String::with_capacity(value.len());
     for byte in value.bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
                 text.push(char::from(byte));
             }
-            byte => text += &format!("%{byte:02X}"),
+            byte => text += &escaped(byte),
         }
     }
     text
+}
+
+/// What is not ASCII as JSON may write it.
+fn ascii(text: &str) -> String {
+    let mut written = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c.is_ascii() {
+            true => written.push(c),
+            false => {
+                let mut units = [0; 2];
+                for unit in c.encode_utf16(&mut units) {
+                    written += &format!("\\u{unit:04x}");
+                }
+            }
+        }
+    }
+    written
 }
 
 fn base64(value: &str, before: u8, last_two: &[u8; 2]) -> String {
@@ -112,7 +148,11 @@ mod tests {
     #[test]
     fn values_are_found_however_they_are_written() {
         assert_eq!(Form::Json.write("a\"b\\\n\u{1}"), "a\\\"b\\\\\\n\\u0001");
+        assert_eq!(Form::JsonAscii.write("a/ü😀"), "a\\/\\u00fc\\ud83d\\ude00");
+        assert_eq!(Form::JsonSlash.write("a/ü"), "a\\/ü");
         assert_eq!(Form::Url.write("a b/ü"), "a%20b%2F%C3%BC");
+        assert_eq!(Form::UrlLower.write("a b/ü"), "a%20b%2f%c3%bc");
+        assert_eq!(Form::UrlForm.write("a b/ü"), "a+b%2F%C3%BC");
         assert_eq!(Form::Hex.write("aZ"), "615a");
         // "hunter2" is aHVudGVyMg==, "xhunter2" eGh1bnRlcjI=, "xxhunter2" eHhodW50ZXIy
         assert_eq!(Form::Base64(0).write("hunter2"), "aHVudGVyM");

@@ -22,6 +22,8 @@ struct Search {
     automaton: AhoCorasick,
     /// What each needle stands for.
     needles: Vec<(Arc<str>, Form)>,
+    /// The needles themselves.
+    texts: Vec<String>,
 }
 
 impl Known {
@@ -55,6 +57,19 @@ impl Known {
             })
             .collect()
     }
+
+    /// How many bytes at the end of a text may be the beginning of one.
+    pub fn begun(&self, text: &[u8]) -> usize {
+        let search = self.search.get_or_init(|| Search::of(&self.secrets));
+        let needles = search.iter().flat_map(|search| &search.texts);
+        let begun = needles.map(|needle| {
+            let needle = needle.as_bytes();
+            let longest = needle.len().saturating_sub(1).min(text.len());
+            let mut lengths = (1..=longest).rev();
+            lengths.find(|length| text.ends_with(&needle[..*length]))
+        });
+        begun.flatten().max().unwrap_or(0)
+    }
 }
 
 impl Search {
@@ -69,7 +84,7 @@ impl Search {
             let name: Arc<str> = secret.name.as_str().into();
             for form in Form::ALL {
                 let text = form.write(&secret.value);
-                let usual = matches!(form, Form::Plain | Form::Json);
+                let usual = matches!(form, Form::Plain | Form::Json | Form::JsonAscii);
                 let looked_for = usual || secret.value.len() >= SHORTEST_IN_FORM;
                 if looked_for && !texts.contains(&text) {
                     texts.push(text);
@@ -84,6 +99,10 @@ impl Search {
             .match_kind(MatchKind::LeftmostLongest)
             .build(&texts)
             .ok()?;
-        Some(Self { automaton, needles })
+        Some(Self {
+            automaton,
+            needles,
+            texts,
+        })
     }
 }

@@ -255,3 +255,23 @@ proptest! {
         prop_assert_eq!(redactor.redact(&clean).into_owned(), clean);
     }
 }
+
+#[test]
+fn keys_in_addresses_are_hidden() {
+    let value = letters(ALNUM, 24, 71);
+    let redactor = Redactor::default();
+    for address in [
+        format!("https://a.example/v1?key={value}"),
+        format!("https://a.example/v1?x=1&sig={value}"),
+        format!("https://a.example/?access_token={value}"),
+        format!("https://me:{value}@a.example/x"),
+    ] {
+        let clean = redactor.redact(&address);
+        let stood =
+            clean.contains("[secret:assigned]") || clean.contains("[secret:address-password]@");
+        assert!(stood && !clean.contains(&value), "{clean}");
+    }
+    // An endpoint gets the signature of a thought back as it came.
+    let signed = format!("{{\"signature\":\"{value}\"}}");
+    assert_eq!(redactor.redact(&signed), signed);
+}

@@ -5,7 +5,9 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use chela_config::is_secret_key;
 use chela_core::Host;
+use chela_core::secret::Redactor;
 use flate2::read::GzDecoder;
 
 use super::copy::{self, MAX_BYTES, MAX_FILES};
@@ -34,6 +36,10 @@ pub enum FetchError {
     WebArchive { given: String },
     #[error("git could not fetch {url}: {message}")]
     Git { url: String, message: String },
+    #[error(
+        "the address holds a password, which everybody on this machine could read while git runs; give it without, and keep the password in a credential helper of git"
+    )]
+    Password,
     #[error("git is not installed; install it, or add a folder or an archive")]
     NoGit,
     #[error(
@@ -227,9 +233,17 @@ fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
 
 /// Clones without asking questions, running hooks, making links or fetching other repositories.
 fn clone(url: &str, into: &Path, host: &Host) -> Result<(), FetchError> {
+    let secrets = Redactor::default();
+    let holds_one = |text: &str| !secrets.find(text.as_bytes()).is_empty();
+    if holds_one(url) {
+        return Err(FetchError::Password);
+    }
     let mut git = Command::new("git");
+    // Whatever git starts needs none of the owner's keys.
+    let env = host.env.iter();
+    let env = env.filter(|(name, value)| !is_secret_key(name) && !holds_one(value));
     git.env_clear()
-        .envs(&host.env)
+        .envs(env)
         .env("GIT_TERMINAL_PROMPT", "0")
         .env("GIT_ALLOW_PROTOCOL", "https:ssh:file");
     git.args([

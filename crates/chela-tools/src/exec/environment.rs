@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use chela_config::is_secret_key;
 use chela_core::Host;
+use chela_core::secret::Redactor;
 
 /// Set for every command, so that scripts know who called.
 const CALLER: (&str, &str) = ("CHELA_SHELL", "exec");
@@ -82,8 +83,8 @@ pub struct Surroundings<'a> {
     pub host: &'a Host,
     /// Folders in front of PATH.
     pub prepend: &'a [String],
-    /// Values no command may see.
-    pub secrets: &'a [String],
+    /// Knows the values no command may see.
+    pub redactor: &'a Redactor,
 }
 
 impl Surroundings<'_> {
@@ -129,8 +130,7 @@ impl Surroundings<'_> {
                 .to_ascii_uppercase()
                 .split(['_', '-'])
                 .any(|word| SECRET_WORDS.contains(&word));
-        let known = value.len() >= 6 && self.secrets.iter().any(|secret| secret == value);
-        named || known
+        named || !self.redactor.find(value.as_bytes()).is_empty()
     }
 }
 
@@ -163,6 +163,7 @@ pub fn refused(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use chela_core::Host;
+    use chela_core::secret::{Redactor, Secret};
 
     use super::{Surroundings, refused};
 
@@ -175,6 +176,9 @@ mod tests {
             ("GITHUB_TOKEN", "t"),
             ("DB_PASSWORD", "p"),
             ("HARMLESS", "known-secret"),
+            ("ARGS", "--with known-secret --more"),
+            ("ENCODED", "a25vd24tc2VjcmV0"),
+            ("DATABASE_URL", "postgres://me:s3cret-pw@db.example/x"),
             ("SSH_AUTH_SOCK", "/run/agent"),
             ("LD_PRELOAD", "/x.so"),
             ("DYLD_INSERT_LIBRARIES", "/x"),
@@ -185,10 +189,15 @@ mod tests {
         ] {
             host.env.insert(name.to_owned(), value.to_owned());
         }
+        let secret = Secret {
+            name: "known".to_owned(),
+            value: "known-secret".to_owned(),
+        };
+        let redactor = Redactor::new(None, vec![secret]);
         let env = Surroundings {
             host: &host,
             prepend: &["~/bin".to_owned()],
-            secrets: &["known-secret".to_owned()],
+            redactor: &redactor,
         }
         .variables();
         let names: Vec<&str> = env.keys().map(String::as_str).collect();

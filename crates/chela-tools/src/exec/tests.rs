@@ -3,6 +3,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use chela_config::model::{Exec, ExecMode};
+use chela_core::secret::{Redactor, Secret};
 use chela_core::{AgentId, Host, Trust};
 use serde_json::{Value, json};
 
@@ -33,7 +34,7 @@ fn desk(mode: Option<ExecMode>) -> Desk {
         spool: folder.path().join("spool"),
         most_shown: 16_000,
         expires_after: Duration::from_secs(60),
-        secrets: Vec::new(),
+        redactor: Arc::default(),
         handles: std::sync::Arc::new(crate::handles::NoHandles),
         reviewer: None,
         sandbox: Arc::new(Standing::Outside {
@@ -239,4 +240,42 @@ async fn a_command_costs_little() {
         "{:?}",
         start.elapsed()
     );
+}
+
+#[tokio::test]
+async fn long_output_lies_nowhere_with_its_secrets() {
+    let value = "open sesame, my door 7";
+    let mut desk = desk(Some(ExecMode::Full));
+    let mut setup = desk.commands.exec.setup.clone();
+    setup.redactor = Arc::new(Redactor::new(
+        None,
+        vec![Secret {
+            name: "door".to_owned(),
+            value: value.to_owned(),
+        }],
+    ));
+    desk.commands = Commands::new(setup);
+    let line = format!("{} {value}\n", "x".repeat(997));
+    std::fs::write(desk.folder.path().join("long.txt"), line.repeat(300)).unwrap();
+    let shown = desk.run(json!({"argv": ["cat", "long.txt"]})).await;
+    let file = shown.details["spool"].as_str().unwrap().to_owned();
+    let kept = std::fs::read_to_string(file).unwrap();
+    assert_eq!(kept, line.replace(value, "[secret:door]").repeat(300));
+    let arguments = json!({"action": "log", "sessionId": "p1", "offset": 100, "limit": 3});
+    let log = desk
+        .commands
+        .process
+        .run(Call {
+            id: "c2",
+            arguments: arguments.as_object().unwrap(),
+            progress: &|_| {},
+            approver: &Headless,
+        })
+        .await;
+    for text in [shown.text(), log.text()] {
+        assert!(
+            text.contains("[secret:door]") && !text.contains("sesame"),
+            "{text}"
+        );
+    }
 }

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::change::Change;
+use super::masked;
 use super::near::closest;
 use super::text::{self, Ending, Text};
 use super::{Files, MOST_FILE_BYTES};
@@ -77,27 +78,32 @@ fn edit(files: &Files, arguments: Arguments, job: &Job) -> Output {
         Ok(found) => found,
         Err(refused) => return refused,
     };
-    let (old, new) = match fitted(&text, &arguments) {
+    // Matched as it is shown, so that a stand-in matches and a part of a secret does not.
+    let masked = files.redactor.mask(&text.body);
+    let seen = &masked.text;
+    let (old, new) = match fitted(&text, seen, &arguments) {
         Some(pair) => pair,
         None => {
             return Output::failed("edit: oldText and newText are the same; nothing would change.");
         }
     };
-    let count = text.body.matches(&old).count();
+    let count = seen.matches(&old).count();
     let all = arguments.replace_all == Some(true);
     let body = match (count, all) {
-        (0, _) => return missing(files, &spot, &text.body, &old),
-        (1, _) => text.body.replacen(&old, &new, 1),
-        (_, true) => text.body.replace(&old, &new),
+        (0, _) => return missing(files, &spot, seen, &old),
+        (1, _) => seen.replacen(&old, &new, 1),
+        (_, true) => seen.replace(&old, &new),
         (count, false) => {
             return Output::failed(format!(
                 "oldText occurs {count} times in {}, at lines {}. Give more lines around the one you mean, or set replaceAll.",
                 spot.shown(),
-                lines_of(&text.body, &old)
+                lines_of(seen, &old)
             ));
         }
     };
-    let bytes = match text.shape.encode(&body) {
+    let restored = masked.restore(&body);
+    let body = &restored.text;
+    let bytes = match text.shape.encode(body) {
         Ok(bytes) => bytes,
         Err(c) => {
             return Output::failed(format!(
@@ -123,13 +129,14 @@ fn edit(files: &Files, arguments: Arguments, job: &Job) -> Output {
         files.not_made(kept);
         return files.refused(&arguments.path, &error);
     }
-    let change = Change::between(&text.body, &body);
+    let change = Change::between(&text.body, body);
     let places = match count {
         1 => String::new(),
         count => format!(" in {count} places"),
     };
     let said = change.map_or_else(String::new, |change| format!(": {change}"));
-    Output::said(format!("Edited {}{places}{said}.", spot.shown())).with_details(json!({
+    let about = masked::told(&restored);
+    Output::said(format!("Edited {}{places}{said}.{about}", spot.shown())).with_details(json!({
         "path": spot.shown(),
         "replaced": count,
         "before": text.shape.encode(&text.body).ok().map(ContentHash::of),
@@ -160,7 +167,7 @@ pub(super) fn whole_text(files: &Files, spot: &Spot) -> Result<(Vec<u8>, Text), 
 }
 
 /// Old and new text with the line endings the text has in memory; `None` when they are equal.
-fn fitted(text: &Text, arguments: &Arguments) -> Option<(String, String)> {
+fn fitted(text: &Text, seen: &str, arguments: &Arguments) -> Option<(String, String)> {
     let (mut old, mut new) = (arguments.old_text.clone(), arguments.new_text.clone());
     match text.shape.ending {
         Ending::CrLf => {
@@ -168,9 +175,9 @@ fn fitted(text: &Text, arguments: &Arguments) -> Option<(String, String)> {
             new = new.replace("\r\n", "\n");
         }
         // Of a file with both endings, the one the old text stands in is kept.
-        Ending::Mixed if !text.body.contains(&old) && !old.contains('\r') => {
+        Ending::Mixed if !seen.contains(&old) && !old.contains('\r') => {
             let carried = old.replace('\n', "\r\n");
-            if text.body.contains(&carried) {
+            if seen.contains(&carried) {
                 old = carried;
                 new = new.replace("\r\n", "\n").replace('\n', "\r\n");
             }

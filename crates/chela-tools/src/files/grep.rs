@@ -4,6 +4,7 @@ use std::io::Read;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use chela_core::secret::Redactor;
 use chela_core::{Origin, Trust};
 use chela_guard::{ExternalSource, Labelled};
 use regex::bytes::{Regex, RegexBuilder};
@@ -102,6 +103,7 @@ fn grep(files: &Files, arguments: Arguments, job: &Job) -> Output {
     };
     let mut search = Search {
         regex,
+        redactor: Arc::clone(&files.redactor),
         context: arguments.context.unwrap_or(0),
         limit: arguments.limit.unwrap_or(USUAL_LIMIT),
         room: files.bound.chars().saturating_mul(4),
@@ -216,6 +218,7 @@ fn last_line(error: &str) -> &str {
 
 struct Search {
     regex: Regex,
+    redactor: Arc<Redactor>,
     context: usize,
     limit: usize,
     /// Characters still to be gathered: more than fit would only be cut.
@@ -238,15 +241,16 @@ impl Search {
         if read.is_err() {
             return;
         }
-        if let Some(text) = text::decode(&bytes) {
-            self.text(text.body.as_bytes(), shown, trust);
+        if let Some(text) = text::decode(&bytes)
+            && self.regex.is_match(text.body.as_bytes())
+        {
+            // What is hidden is not searched either: whether it matches would tell of it.
+            let clean = self.redactor.mask(&text.body).text;
+            self.text(clean.as_bytes(), shown, trust);
         }
     }
 
     fn text(&mut self, text: &[u8], shown: &str, trust: Trust) {
-        if !self.regex.is_match(text) {
-            return;
-        }
         let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
         // The first line not shown yet.
         let mut next = 0;

@@ -7,11 +7,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use chela_core::ContentHash;
+use chela_core::secret::Masked;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::change::Change;
 use super::edit::whole_text;
+use super::masked;
 use super::text::Shape;
 use super::{Files, MOST_FILE_BYTES, counted};
 use crate::blocking::{Blocking, Foreseen, Job};
@@ -145,7 +147,10 @@ fn plan(files: &Files, section: &Section, planned: &[Outcome]) -> Result<Vec<Out
         Section::Add { path, content } => {
             let spot = at(path, files.patch_places.locate_new(path))?;
             absent(&spot)?;
-            Ok(vec![added(spot, content.clone().into_bytes(), "Added")])
+            let restored = Masked::default().restore(content);
+            let mut outcome = added(spot, restored.text.clone().into_bytes(), "Added");
+            outcome.said += &masked::told(&restored);
+            Ok(vec![outcome])
         }
         Section::Delete { path } => {
             let spot = at(path, files.patch_places.locate(path, Access::Write))?;
@@ -158,7 +163,9 @@ fn plan(files: &Files, section: &Section, planned: &[Outcome]) -> Result<Vec<Out
         } => {
             let spot = at(path, files.patch_places.locate(path, Access::Write))?;
             let (before, text) = whole_text(files, &spot)?;
-            let body = apply::apply(&text.body, chunks).map_err(|missing| {
+            // The patch was written by one who saw the file without its secrets.
+            let masked = files.redactor.mask(&text.body);
+            let body = apply::apply(&masked.text, chunks).map_err(|missing| {
                 let mut output = Output::failed(format!(
                     "{}: these lines of the patch are not in the file{}. Call read and copy them exactly.",
                     spot.shown(),
@@ -168,14 +175,17 @@ fn plan(files: &Files, section: &Section, planned: &[Outcome]) -> Result<Vec<Out
                 output.content.push(crate::Piece::Text(quoted));
                 output
             })?;
-            let bytes = encoded(&spot, text.shape, &body)?;
-            let change = Change::between(&text.body, &body);
+            let restored = masked.restore(&body);
+            let body = &restored.text;
+            let about = masked::told(&restored);
+            let bytes = encoded(&spot, text.shape, body)?;
+            let change = Change::between(&text.body, body);
             match move_to {
                 None => {
                     let said = change.map_or_else(
                         || format!("{}: nothing changed", spot.shown()),
                         |change| format!("Updated {}: {change}", spot.shown()),
-                    );
+                    ) + &about;
                     let details =
                         json!({ "path": spot.shown(), "change": change.map(Change::to_json) });
                     Ok(vec![Outcome {
@@ -190,7 +200,7 @@ fn plan(files: &Files, section: &Section, planned: &[Outcome]) -> Result<Vec<Out
                 Some(new) => {
                     let target = at(new, files.patch_places.locate_new(new))?;
                     absent(&target)?;
-                    let said = format!("Moved {} to {}", spot.shown(), target.shown());
+                    let said = format!("Moved {} to {}{about}", spot.shown(), target.shown());
                     let mut old = removed(files, spot, "")?;
                     old.said = String::new();
                     let mut new = added(target, bytes, "");

@@ -1,6 +1,5 @@
 //! `read`.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
@@ -9,6 +8,7 @@ use chela_guard::Labelled;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::masked::SecretReader;
 use super::text::{self, Encoding, Mark};
 use super::{Files, MOST_FILE_BYTES, image};
 use crate::blocking::{Blocking, Job, Stop};
@@ -95,9 +95,10 @@ fn read(files: &Files, arguments: Arguments, job: &Job) -> Output {
                 Mark::Present => 3,
                 Mark::Absent => 0,
             };
-            let found = file
-                .seek(SeekFrom::Start(skip))
-                .and_then(|_| stream(&file, encoding, &wanted, &job.stop));
+            let found = file.seek(SeekFrom::Start(skip)).and_then(|_| {
+                let clean = SecretReader::new(&file, &files.redactor);
+                stream(clean, encoding, &wanted, &job.stop)
+            });
             // Some text costs more tokens than its length says: less of it is shown.
             match found {
                 Ok(found) if !files.bound.fits(&found.lines.join("\n")) && wanted.chars > 200 => {
@@ -108,7 +109,10 @@ fn read(files: &Files, arguments: Arguments, job: &Job) -> Output {
         },
         Encoding::Utf16Le | Encoding::Utf16Be => match spot.read(MOST_FILE_BYTES) {
             Ok(Ok(bytes)) => match text::decode(&bytes) {
-                Some(text) => stream_bytes(text.body.as_bytes(), &wanted, &job.stop),
+                Some(text) => {
+                    let clean = files.redactor.mask(&text.body).text;
+                    stream_bytes(clean.as_bytes(), &wanted, &job.stop)
+                }
                 None => return Output::failed(format!("{} is not text.", spot.shown())),
             },
             Ok(Err(size)) => {
@@ -147,7 +151,12 @@ struct Found {
     goes_on_at: Option<usize>,
 }
 
-fn stream(file: &File, encoding: Encoding, wanted: &Wanted, stop: &Stop) -> std::io::Result<Found> {
+fn stream(
+    file: impl Read,
+    encoding: Encoding,
+    wanted: &Wanted,
+    stop: &Stop,
+) -> std::io::Result<Found> {
     match encoding {
         Encoding::Latin1 => take_lines(BufReader::new(file), wanted, stop, |bytes| {
             bytes.iter().map(|byte| char::from(*byte)).collect()

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::change::Change;
+use super::masked;
 use super::text::{self, Ending, Shape};
 use super::{Files, MOST_FILE_BYTES, counted};
 use crate::blocking::{Blocking, Foreseen, Job};
@@ -70,6 +71,10 @@ fn write(files: &Files, arguments: Arguments, job: &Job) -> Output {
         Err(refused) => return refused,
     };
     let old = before.as_deref().and_then(text::decode);
+    // Where the file held a secret and the text holds its stand-in, the secret stays.
+    let masked = old.as_ref().map(|old| files.redactor.mask(&old.body));
+    let restored = masked.unwrap_or_default().restore(&content);
+    let content = restored.text.clone();
     let (shape, unusual) = shape_for(old.as_ref().map(|old| old.shape), &content);
     let bytes = match shape.encode(&content) {
         Ok(bytes) => bytes,
@@ -100,9 +105,10 @@ fn write(files: &Files, arguments: Arguments, job: &Job) -> Output {
         (_, None) => format!("Replaced {}", spot.shown()),
     };
     said.push_str(&format!(
-        " ({}, {}{unusual}).",
+        " ({}, {}{unusual}).{}",
         counted(lines, "line", "lines"),
-        counted(bytes.len(), "byte", "bytes")
+        counted(bytes.len(), "byte", "bytes"),
+        masked::told(&restored)
     ));
     let details = json!({
         "path": spot.shown(),

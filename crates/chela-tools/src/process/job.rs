@@ -194,7 +194,8 @@ impl Job {
 
     /// What was printed since the last time this was asked, at most its last `most` bytes.
     pub fn news(&self, most: usize) -> super::spool::Part {
-        let spool = self.spool();
+        let mut spool = self.spool();
+        spool.settle();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let from = (*seen).max(spool.total().saturating_sub(most as u64));
         let mut part = spool.read(from, most);
@@ -409,6 +410,12 @@ async fn follow(job: Arc<Job>, mut child: Child, mut source: Source, deadline: I
         Some(Err(error)) => Ended::Lost(error.to_string()),
         None => Ended::Stopped,
     });
+    let printed = {
+        let mut spool = job.spool();
+        spool.finish();
+        spool.total()
+    };
+    job.state.send_modify(|state| state.printed = printed);
     job.finish(ended, left_behind);
 }
 

@@ -57,7 +57,8 @@ fn counted(processes: usize) -> String {
 pub fn whole(job: &Job, call: &str, setup: &ProcessesSetup) -> Output {
     let most = setup.most_shown;
     let (text, total) = {
-        let spool = job.spool();
+        let mut spool = job.spool();
+        spool.settle();
         let total = spool.total();
         if total <= most as u64 {
             (plain(&spool.read(0, most).bytes), total)

@@ -1,12 +1,22 @@
 //! What a program printed: its beginning and its end in memory, all of it in a file up to a cap.
+//!
+//! Secrets are taken out before anything is kept, so that neither holds one.
 
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use chela_core::secret::{Redactor, SecretStream};
 
 /// At least so many of the last bytes stay in memory, and at most twice as many.
 const TAIL: usize = 128 * 1024;
+
+/// Once the file is full, so much of what comes is all that is looked at: the rest is dropped.
+const LATE: usize = 2 * TAIL + BLIND;
+/// What begins where the middle of a secret may be is dropped, too. None is longer than this.
+const BLIND: usize = 64 * 1024;
 
 /// The output of one command. Memory and disk it takes are bounded whatever it prints.
 #[derive(Debug)]
@@ -19,6 +29,12 @@ pub struct Spool {
     tail: Vec<u8>,
     total: u64,
     state: FileState,
+    redactor: Arc<Redactor>,
+    stream: SecretStream,
+    /// What came after the file was full and was not looked at yet.
+    late: Vec<u8>,
+    /// Whether something before that was dropped unseen.
+    skipped: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +54,7 @@ pub struct Part {
 }
 
 impl Spool {
-    pub fn new(path: PathBuf, most_in_file: u64) -> Self {
+    pub fn new(path: PathBuf, most_in_file: u64, redactor: &Arc<Redactor>) -> Self {
         Self {
             path,
             file: None,
@@ -47,12 +63,16 @@ impl Spool {
             tail: Vec::new(),
             total: 0,
             state: FileState::NotYet,
+            redactor: Arc::clone(redactor),
+            stream: SecretStream::new(Arc::clone(redactor)),
+            late: Vec::new(),
+            skipped: false,
         }
     }
 
-    /// Bytes printed so far.
+    /// Bytes kept so far; what may yet become a secret is not among them.
     pub fn total(&self) -> u64 {
-        self.total
+        self.total + self.late.len() as u64
     }
 
     /// The file with everything, once there is one.
@@ -61,6 +81,54 @@ impl Spool {
     }
 
     pub fn push(&mut self, bytes: &[u8]) {
+        if self.state == FileState::Closed {
+            self.late.extend_from_slice(bytes);
+            if self.late.len() > 4 * LATE {
+                let dropped = self.late.len() - LATE;
+                self.late.drain(..dropped);
+                self.total += dropped as u64;
+                self.tail.clear();
+                self.skipped = true;
+            }
+            return;
+        }
+        let clean = self.stream.push(bytes);
+        self.keep(&clean);
+    }
+
+    /// Nothing has come for a while, or somebody looks.
+    pub fn settle(&mut self) {
+        self.catch_up();
+        let clean = self.stream.settle();
+        self.keep(&clean);
+    }
+
+    /// Looks at what came late.
+    fn catch_up(&mut self) {
+        let late = std::mem::take(&mut self.late);
+        if !std::mem::take(&mut self.skipped) {
+            let clean = self.stream.push(&late);
+            return self.keep(&clean);
+        }
+        self.total += self.stream.finish().len() as u64;
+        self.stream = SecretStream::new(Arc::clone(&self.redactor));
+        let clean = self.stream.push(&late);
+        let blind = BLIND.min(clean.len());
+        self.total += blind as u64;
+        self.keep(&clean[blind..]);
+    }
+
+    /// There is no more.
+    pub fn finish(&mut self) {
+        self.catch_up();
+        let clean = self.stream.finish();
+        self.keep(&clean);
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
         if self.state == FileState::NotYet && self.tail.len() + bytes.len() > TAIL {
             self.open();
         }
@@ -157,14 +225,19 @@ impl Drop for Spool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use chela_core::secret::{Redactor, Secret};
+
     use super::{Part, Spool, TAIL};
 
     #[test]
     fn little_output_needs_no_file() {
         let folder = tempfile::tempdir().unwrap();
-        let mut spool = Spool::new(folder.path().join("s"), 1 << 20);
+        let mut spool = Spool::new(folder.path().join("s"), 1 << 20, &Arc::default());
         spool.push(b"hello ");
         spool.push(b"world");
+        spool.settle();
         assert_eq!(spool.read(6, 100).bytes, b"world");
         assert_eq!(spool.read(0, 5).bytes, b"hello");
         assert_eq!(spool.read(99, 5), Part::default());
@@ -176,11 +249,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s");
         let cap = 1 << 20;
-        let mut spool = Spool::new(path.clone(), cap);
+        let mut spool = Spool::new(path.clone(), cap, &Arc::default());
         let block: Vec<u8> = (0..=u8::MAX).cycle().take(100_000).collect();
         for _ in 0..40 {
             spool.push(&block);
         }
+        spool.finish();
         assert_eq!(spool.total(), 4_000_000);
         assert_eq!(std::fs::metadata(&path).unwrap().len(), cap);
         assert!((TAIL..=2 * TAIL).contains(&spool.tail.len()));
@@ -190,5 +264,40 @@ mod tests {
         assert_eq!(spool.end(2).bytes, block[block.len() - 2..]);
         drop(spool);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn no_secret_lies_in_the_file_however_it_was_printed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let value = "value of the forge, in words";
+        let secret = Secret {
+            name: "forge".to_owned(),
+            value: value.to_owned(),
+        };
+        let redactor = Arc::new(Redactor::new(None, vec![secret]));
+        let mut spool = Spool::new(path.clone(), 1 << 24, &redactor);
+        let line = format!("{} {value} {}\n", "-".repeat(500), "=".repeat(470));
+        let all = line.repeat(400);
+        // Every piece ends somewhere else in the line.
+        for piece in all.as_bytes().chunks(997) {
+            spool.push(piece);
+        }
+        spool.finish();
+        assert!(spool.file().is_some());
+        let kept = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(kept, all.replace(value, "[secret:forge]"));
+        assert_eq!(spool.total(), kept.len() as u64);
+        let tail = String::from_utf8(spool.end(TAIL).bytes).unwrap();
+        assert!(!tail.contains(value) && tail.contains("[secret:forge]"));
+        // Nor in what is kept of much more.
+        let mut spool = Spool::new(folder.path().join("t"), 1 << 16, &redactor);
+        for piece in all.repeat(8).as_bytes().chunks(61_003) {
+            spool.push(piece);
+        }
+        spool.finish();
+        let tail = String::from_utf8(spool.end(TAIL).bytes).unwrap();
+        assert!(tail.len() == TAIL && !tail.contains("of the forge"));
+        assert!(tail.contains("[secret:forge]"));
     }
 }

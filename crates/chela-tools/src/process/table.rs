@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chela_core::Host;
+use chela_core::secret::Redactor;
 use tokio::sync::Notify;
 
 use super::job::{Ended, Job, Launch};
@@ -29,6 +30,8 @@ pub struct ProcessesSetup {
     pub notices: Notices,
     /// Most bytes of output shown at once.
     pub most_shown: usize,
+    /// Takes secrets out of what they print.
+    pub redactor: Arc<Redactor>,
 }
 
 /// Which commands that end in the background are told of.
@@ -94,7 +97,7 @@ impl Processes {
         let number = self.0.next.fetch_add(1, Ordering::Relaxed);
         let mark = self.mark();
         let file = self.0.setup.spool_dir.join(format!("{mark}.out"));
-        let spool = Spool::new(file, MOST_IN_FILE);
+        let spool = Spool::new(file, MOST_IN_FILE, &self.0.setup.redactor);
         let program = launch.program.display().to_string();
         let job = Job::start(format!("p{number}"), &mark, launch, spool)
             .map_err(|error| StartError::Start { program, error })?;

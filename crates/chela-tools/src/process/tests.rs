@@ -20,6 +20,7 @@ fn desk() -> Desk {
         keep_finished: Duration::from_secs(60),
         notices: Notices::Noteworthy,
         most_shown: 16_000,
+        redactor: std::sync::Arc::default(),
     });
     Desk {
         processes,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use chela_config::model::RedactMode;
 use chela_core::secret::{CANARY, KnownBy};
 use serde_json::{Map, Value, json};
 
@@ -10,6 +11,8 @@ use crate::{Effect, Output, Piece, Progress, SinkKind, Spec};
 
 /// Under this name the details of a result tell what was hidden or refused.
 pub const SECRETS: &str = "secrets";
+/// How every stand-in begins.
+const OPENING: &str = "[secret:";
 
 impl Toolbox {
     /// A refusal, if a call carries what must not leave: a value the installation holds or the
@@ -20,6 +23,11 @@ impl Toolbox {
         for (name, value) in arguments {
             let seen = is_seen_by_others(spec, name);
             let text = json!({ name: value }).to_string();
+            let disguised = self.redactor.carried(&text);
+            if !disguised.is_empty() {
+                found.extend(disguised);
+                by_whom.get_or_insert(name);
+            }
             for hit in self.redactor.find_in_json(text.as_bytes()) {
                 let ours = matches!(hit.by, KnownBy::Value(_)) || &*hit.name == CANARY;
                 if ours || seen {
@@ -46,6 +54,8 @@ impl Toolbox {
             if let Piece::Text(text) = piece {
                 let found = text.hide_secrets(&self.redactor);
                 names.extend(found.iter().map(ToString::to_string));
+                // Tools that cut what they read hide first.
+                names.extend(self.hidden_before(text.text()));
             }
         }
         let details = output.details.to_string();
@@ -60,10 +70,34 @@ impl Toolbox {
         output.with_details(json!({ SECRETS: { "what": "hidden", "names": names } }))
     }
 
+    /// The secrets whose stand-ins a text has. A canary counts only if it is the one that is
+    /// planted: others can write its name.
+    fn hidden_before(&self, text: &str) -> Vec<String> {
+        let canary = self.redactor.value_of(CANARY);
+        let canary = canary.map(|value| self.redactor.redact(&value).into_owned());
+        text.match_indices(OPENING)
+            .filter_map(|(at, _)| {
+                let inside = &text[at + OPENING.len()..];
+                let end = inside.find([']', '[', '\n'])?;
+                let shown = text.get(at..=at + OPENING.len() + end)?.strip_suffix(']')?;
+                let name = inside[..end]
+                    .rsplit_once(':')
+                    .map_or(&inside[..end], |(name, _)| name);
+                let planted = || canary.as_deref().and_then(|one| one.strip_suffix(']'));
+                (name != CANARY || planted() == Some(shown)).then(|| name.to_owned())
+            })
+            .collect()
+    }
+
+    /// For the owner's screen. They may want to see what only looks like a secret.
     pub(super) fn progress_without_secrets(&self, progress: Progress) -> Progress {
+        let clean = |text: String| match self.on_screen {
+            RedactMode::Tools => self.redactor.redact(&text).into_owned(),
+            RedactMode::Off => self.redactor.redact_known(&text).into_owned(),
+        };
         match progress {
-            Progress::Status(text) => Progress::Status(self.redactor.redact(&text).into_owned()),
-            Progress::Output(text) => Progress::Output(self.redactor.redact(&text).into_owned()),
+            Progress::Status(text) => Progress::Status(clean(text)),
+            Progress::Output(text) => Progress::Output(clean(text)),
         }
     }
 }

@@ -13,6 +13,7 @@ use std::sync::OnceLock;
 use chela_agent::vectors::vectors_of;
 use chela_config::AgentView;
 use chela_core::Host;
+use chela_core::secret::Redactor;
 use chela_memory::embed::provider::Chosen;
 use chela_memory::settings::configured_index_file;
 use chela_memory::source::Places;
@@ -100,7 +101,8 @@ fn open<'a>(setup: &'a Setup, agent: &AgentArg) -> Result<Opened<'a>, Fail> {
     let host = &setup.host;
     // A command opens one memory, and its provider lives as long.
     static CHOSEN: OnceLock<Chosen> = OnceLock::new();
-    let chosen = CHOSEN.get_or_init(|| vectors_of(host, &setup.loaded, &view));
+    let chosen =
+        CHOSEN.get_or_init(|| vectors_of(host, &setup.loaded, &view, &Redactor::default()));
     let provider_problem = chosen.problem.clone();
     let memory = Memory::open(OpenMemory {
         host,

@@ -3,11 +3,13 @@
 mod explain;
 mod prune;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use chela_agent::sandbox::Session;
 use chela_agent::skills::skills_of;
 use chela_config::AgentView;
+use chela_core::secret::Redactor;
 use chela_core::{Host, SessionKey};
 use chela_skills::AgentSkills;
 use chela_tools::exec::{Commands, CommandsAsk, CommandsSetup};
@@ -104,13 +106,18 @@ impl Desk {
     }
 
     fn commands(&self) -> Commands {
-        Commands::new(CommandsSetup::of(CommandsAsk {
+        let known = chela_agent::known_secrets(&self.setup.host, &self.setup.loaded);
+        let setup = CommandsSetup::of(CommandsAsk {
             host: &self.setup.host,
             loaded: &self.setup.loaded,
             view: &self.view,
             spool: self.setup.host.state_dir().join("state/spool/sandbox-run"),
             sandbox: self.session().standing(),
-        }))
+        });
+        Commands::new(CommandsSetup {
+            redactor: Arc::new(Redactor::new(None, known)),
+            ..setup
+        })
     }
 }
 

@@ -8,14 +8,39 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use chela_core::Host;
+use chela_ledger::{AuditFilter, Ledger, RecordFilter};
+use chela_testkit::bait::{self, Sweep};
+use chela_testkit::{Endpoint, RequestLog};
+
 use tempfile::TempDir;
 
+/// A home with bait in it: values nobody may see again. When it goes, everything it left behind
+/// is looked through for them.
 pub struct Home {
     dir: TempDir,
     env: Vec<(String, String)>,
     /// A program and its arguments, to start the binary through.
     through: Vec<String>,
+    sweep: Sweep,
+    /// Where its models are asked.
+    asked: Vec<RequestLog>,
+    /// A test that carries bait about on purpose looks for itself.
+    swept: bool,
 }
+
+/// Where the values stand that the operator wrote.
+const OPERATORS: [&str; 7] = [
+    "/chela.json",
+    "/chela.json.bak",
+    "/last-good.json",
+    "/.chela/.env",
+    "/canary.json",
+    "/keys-backup.env",
+    "/recovery-codes.md",
+];
+/// The one place of a request where a key belongs.
+const KEY_HEADERS: [&str; 3] = ["authorization", "x-api-key", "x-goog-api-key"];
 
 /// What a command printed, with the paths of the test taken out.
 #[derive(Debug)]
@@ -32,7 +57,76 @@ impl Home {
             dir: TempDir::new().unwrap(),
             env: Vec::new(),
             through: Vec::new(),
+            sweep: OPERATORS.iter().fold(Sweep::default(), |mut sweep, end| {
+                sweep.allow(end);
+                sweep
+            }),
+            asked: Vec::new(),
+            swept: true,
         }
+    }
+
+    /// The requests this endpoint gets are looked through, too.
+    pub fn asks(&mut self, endpoint: &Endpoint) {
+        self.asked.push(endpoint.log());
+    }
+
+    /// One more value that must not be seen again.
+    pub fn watches(&mut self, value: &str) {
+        self.sweep.watch(value);
+    }
+
+    /// Bait may lie in this file, too: the test put it there.
+    pub fn baited(mut self, file: &str) -> Self {
+        self.sweep.allow(file);
+        self
+    }
+
+    /// This test lets bait out on purpose, and looks for itself.
+    pub fn lets_bait_out(mut self) -> Self {
+        self.swept = false;
+        self
+    }
+
+    /// Where bait turned up that should not have.
+    pub fn leaks(&self) -> Vec<String> {
+        let mut leaks = self.sweep.below(&self.path(".chela"));
+        let mut look = |place: String, text: &str| {
+            leaks.extend(
+                self.sweep
+                    .in_text(text)
+                    .map(|how| format!("{place} ({how})")),
+            );
+        };
+        for request in self.asked.iter().flat_map(RequestLog::requests) {
+            look(format!("request {}", request.path), &request.body);
+            look("the address of a request".to_owned(), &request.path);
+            for (name, value) in &request.headers {
+                if !KEY_HEADERS.contains(&name.as_str()) {
+                    look(format!("header {name}"), value);
+                }
+            }
+        }
+        // What is packed in the ledger is read as its reader reads it.
+        let host = Host::fixed(self.dir.path());
+        if let Ok(Some(ledger)) = Ledger::open_existing(&host) {
+            for record in ledger.list(&RecordFilter::default()).unwrap_or_default() {
+                let raw = ledger.raw(record.id).unwrap_or_default();
+                look(
+                    "a request in the ledger".to_owned(),
+                    &String::from_utf8_lossy(&raw),
+                );
+                let shown = ledger.show(record.id).map(|record| format!("{record:?}"));
+                look(
+                    "a record of the ledger".to_owned(),
+                    &shown.unwrap_or_default(),
+                );
+            }
+            for entry in ledger.audit(&AuditFilter::default()).unwrap_or_default() {
+                look("the audit chain".to_owned(), &entry.json().to_string());
+            }
+        }
+        leaks
     }
 
     /// After the first run.
@@ -99,11 +193,22 @@ impl Home {
             .write_all(input.as_bytes())
             .unwrap();
         let output = child.wait_with_output().unwrap();
-        Run {
+        let run = Run {
             code: output.status.code().unwrap_or(-1),
             out: self.neutral(&String::from_utf8_lossy(&output.stdout)),
             err: self.neutral(&String::from_utf8_lossy(&output.stderr)),
+        };
+        if self.swept {
+            let said = self
+                .sweep
+                .in_text(&run.out)
+                .or(self.sweep.in_text(&run.err));
+            assert!(
+                said.is_none(),
+                "chela {args:?} printed bait {said:?}: {run:?}"
+            );
         }
+        run
     }
 
     /// Output byte for byte, with the paths of the test in it.
@@ -132,6 +237,7 @@ impl Home {
             .env("SHELL", "/bin/bash")
             .env("TZ", "Europe/Berlin")
             .env("COLUMNS", "80")
+            .envs(bait::environment())
             .envs(self.env.iter().map(|(name, value)| (name, value)))
             .current_dir(self.dir.path());
         command
@@ -142,6 +248,15 @@ impl Home {
         let real = std::fs::canonicalize(self.dir.path()).unwrap();
         text.replace(&*real.to_string_lossy(), "~")
             .replace(&*self.dir.path().to_string_lossy(), "~")
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        if self.swept && !std::thread::panicking() {
+            let leaks = self.leaks();
+            assert!(leaks.is_empty(), "bait got out: {leaks:#?}");
+        }
     }
 }
 

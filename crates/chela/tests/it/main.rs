@@ -3,6 +3,7 @@
 mod home;
 mod scene;
 mod secrets;
+mod secrets_in_use;
 mod security;
 
 mod agents;

@@ -5,6 +5,7 @@
     reason = "a test that cannot be set up fails here"
 )]
 
+use chela_core::Host;
 use chela_testkit::{Endpoint, Rule, Script, Step};
 use serde_json::json;
 
@@ -19,8 +20,8 @@ pub const APIS: [&str; 5] = [
     "ollama",
 ];
 
-/// A key that must never be seen again.
-pub const KEY: &str = "sk-kit-5Wq0cR3tP1easeHide";
+/// A key that must never be seen again: it holds the mark of bait.
+pub const KEY: &str = "sk-kit-Ba1tQ7xW9zK4P1easeHide";
 
 pub struct Scene {
     pub home: Home,
@@ -37,10 +38,20 @@ impl Scene {
         Self::with(api, script, json!({}))
     }
 
-    /// With more in the config than the endpoint.
+    /// With more in the config than the endpoint, and a canary in the workspace.
     pub fn with(api: &str, script: Script, more: serde_json::Value) -> Self {
+        let mut scene = Self::without_canary(api, script, more);
+        let host = Host::fixed(scene.home.path(""));
+        let workspace = scene.home.path(".chela/workspace");
+        let canary = chela_agent::canary::plant(&host, &workspace).unwrap();
+        scene.home.watches(canary.value());
+        scene
+    }
+
+    pub fn without_canary(api: &str, script: Script, more: serde_json::Value) -> Self {
         let endpoint = Endpoint::start(script).unwrap();
-        let home = Home::empty();
+        let mut home = Home::empty();
+        home.asks(&endpoint);
         let mut config = json!({
             "models": { "providers": { "kit": {
                 "baseUrl": endpoint.url(),

@@ -94,7 +94,7 @@ fn secrets_that_tools_read_go_no_further() {
             Step::tool("exec", json!({ "command": "cat keys.txt keys.txt" })),
             Step::reply("I have read it."),
         ]);
-        let scene = Scene::with(
+        let mut scene = Scene::with(
             api,
             script,
             json!({
@@ -102,6 +102,7 @@ fn secrets_that_tools_read_go_no_further() {
                 "logging": { "level": "trace" },
             }),
         );
+        scene.home = scene.home.baited("/keys.txt");
         scene.home.write(
             ".chela/workspace/keys.txt",
             &format!("{}\n{KEY}\npassword: hunter2hunter2\n", tokens.join("\n")),
@@ -132,7 +133,8 @@ fn secrets_that_tools_read_go_no_further() {
 
 #[test]
 fn a_canary_is_hidden_when_read_and_refused_when_carried() {
-    let home_first = Scene::new(Script::steps([Step::reply("hello")]));
+    let home_first =
+        Scene::without_canary(APIS[0], Script::steps([Step::reply("hello")]), json!({}));
     home_first.home.run(&["guard", "canary", "--plant"]).ok();
     let planted = home_first.home.read(".chela/workspace/keys-backup.env");
     let canary = planted.trim().split_once('=').unwrap().1.to_owned();
@@ -151,7 +153,7 @@ fn a_canary_is_hidden_when_read_and_refused_when_carried() {
         Step::tool("write", json!({ "path": "x.txt", "content": canary })),
         Step::reply(format!("The code is {canary}.")),
     ]);
-    let scene = Scene::with(
+    let scene = Scene::without_canary(
         APIS[0],
         script,
         json!({ "tools": { "exec": { "mode": "full" } } }),

@@ -8,6 +8,7 @@ use chela_ledger::Rewrite;
 use chela_model::{Cache, Chain, Event, Message, Request, Response, Stage};
 
 use super::{Plan, WrittenBy};
+use crate::assemble::hide_in_request;
 use crate::compact::{self, Shortfall, shortfalls};
 use crate::conversation::{Conversation, Prefix};
 use crate::session::{Session, context};
@@ -150,13 +151,15 @@ impl Writing<'_> {
             ask.push_str(&format!("\n- Your last summary was refused: {shortfall}."));
         }
         let mut messages = context(&plan.before);
-        messages.push(Message::user(ask));
+        // Parts of it come from the config and from whoever asked.
+        let redactor = self.talk.agents.redactor();
+        messages.push(Message::user(redactor.redact(&ask)));
         let thinking = match self.settings().thinking_level.as_deref() {
             Some("inherit") => self.talk.thinking(),
             Some(level) => thinking_named(level),
             None => thinking_named("off"),
         };
-        Request {
+        let mut request = Request {
             system: self.prefix.system(""),
             messages,
             tools: self.prefix.tools.clone(),
@@ -168,7 +171,9 @@ impl Writing<'_> {
                 ..Cache::default()
             },
             params: serde_json::Map::new(),
-        }
+        };
+        hide_in_request(&mut request, &redactor);
+        request
     }
 }
 

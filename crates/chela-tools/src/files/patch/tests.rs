@@ -19,6 +19,7 @@ fn files(bench: &Bench) -> Files {
         images: ImageInput::No,
         most_image_bytes: 0,
         journal: None,
+        redactor: Arc::default(),
     }
 }
 

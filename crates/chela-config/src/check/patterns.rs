@@ -1,0 +1,33 @@
+//! Regular expressions that must be such.
+
+use chela_core::secret::Pattern;
+
+use super::agents::drop_whole;
+use super::{Checked, Finding, LEFT_OUT};
+use crate::diagnostic::Severity;
+use crate::key_path::KeyPath;
+use crate::node::Node;
+
+/// `logging.redactPatterns`: one that cannot be read hides nothing.
+pub fn check(root: &Node, checked: &mut Checked) {
+    let path = KeyPath::root().key("logging").key("redactPatterns");
+    let patterns = root.at_path(&path).map_or(&[][..], Node::items);
+    for (index, node) in patterns.iter().enumerate() {
+        let Some(Err(why)) = node.as_str().map(Pattern::parse) else {
+            continue;
+        };
+        checked.findings.push(Finding {
+            severity: Severity::Error,
+            code: "bad-pattern",
+            path: path.index(index),
+            at: node.at,
+            message: format!("is no pattern for secrets: {why}"),
+            hint: Some(
+                "write a regular expression such as `\\\\bACME-[0-9]{8}\\\\b`, or `/expression/flags`; without it nothing of the kind is hidden"
+                    .to_owned(),
+            ),
+            consequence: Some(LEFT_OUT),
+        });
+        drop_whole(checked, path.index(index));
+    }
+}

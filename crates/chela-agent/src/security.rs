@@ -9,6 +9,7 @@ mod file;
 mod rule;
 mod skill;
 mod text;
+mod unconfirmed;
 
 use std::path::{Path, PathBuf};
 
@@ -143,6 +144,7 @@ pub fn audit(host: &Host, loaded: &Loaded) -> Vec<Finding> {
     findings.extend(combination::combinations(&ground));
     findings.extend(text::texts(&ground));
     findings.extend(skill::skills(&ground));
+    findings.extend(unconfirmed::unconfirmed(&ground));
     findings.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.id.cmp(b.id)));
     findings.dedup();
     findings

@@ -117,11 +117,18 @@ impl Writes {
         })
     }
 
-    /// Puts on record what a call changed.
+    /// Puts on record what a call changed. While a command goes on in the background, what it
+    /// changes from now on is the agent's doing as well.
     pub(crate) fn note(&self, before: &Before, doing: &Doing) -> Noted {
         let mut noted = Noted::default();
         let custody = &before.custody;
-        for (path, judged) in self.touched(before, doing) {
+        // In this order: what ends meanwhile is looked at once more.
+        let goes_on = self.processes.any_running();
+        let after = match doing.reach {
+            Reach::Named { .. } => None,
+            Reach::Anything { .. } => Some(self.everything(Arc::clone(custody))),
+        };
+        for (path, judged) in touched(before, after.as_ref()) {
             let now = custody.look(&path).map(|(judged, _)| judged.hash);
             let was = judged.as_ref().map(|judged| judged.hash);
             if now == was || matches!(custody.kind(&path), None | Some(Kind::Skill)) {
@@ -155,17 +162,13 @@ impl Writes {
         if looks_at_skills {
             noted.skills = self.shelf.note(&before.skills, doing);
         }
+        if let Some(after) = after.filter(|_| goes_on) {
+            self.go_on_watching(after, doing);
+        }
         noted
     }
 
-    /// A command goes on in the background: what it changes from now on is the agent's doing.
-    pub(crate) fn go_on_watching(&self, doing: &Doing) {
-        if !self.processes.any_running() {
-            return;
-        }
-        let Some(custody) = self.custody() else {
-            return;
-        };
+    fn go_on_watching(&self, before: Before, doing: &Doing) {
         let mut lingering = self
             .lingering
             .lock()
@@ -174,10 +177,7 @@ impl Writes {
             Some(known) => known.doing.and(doing),
             None => doing.clone(),
         };
-        *lingering = Some(Lingering {
-            before: self.everything(custody),
-            doing,
-        });
+        *lingering = Some(Lingering { before, doing });
     }
 
     /// What commands in the background changed since it was last looked at, with the call that
@@ -189,7 +189,6 @@ impl Writes {
             .unwrap_or_else(PoisonError::into_inner)
             .take()?;
         let noted = self.note(&known.before, &known.doing);
-        self.go_on_watching(&known.doing);
         Some((noted, known.doing))
     }
 
@@ -204,22 +203,19 @@ impl Writes {
             custody,
         }
     }
+}
 
-    /// The files that may have changed, as they were.
-    fn touched(&self, before: &Before, doing: &Doing) -> BTreeMap<PathBuf, Option<Judged>> {
-        let mut files = before.files.clone();
-        if let Reach::Anything { .. } = doing.reach {
-            let now = self.everything(Arc::clone(&before.custody));
-            for path in now.files.into_keys() {
-                files.entry(path).or_insert(None);
-            }
-            // Notes nobody recorded are known by their stamps alone.
-            for path in before.notes.changed(&now.notes) {
-                files.entry(path).or_insert(None);
-            }
+/// The files that may have changed, as they were.
+fn touched(before: &Before, after: Option<&Before>) -> BTreeMap<PathBuf, Option<Judged>> {
+    let mut files = before.files.clone();
+    if let Some(after) = after {
+        // Notes nobody recorded are known by their stamps alone.
+        let notes = before.notes.changed(&after.notes);
+        for path in after.files.keys().chain(&notes) {
+            files.entry(path.clone()).or_insert(None);
         }
-        files
     }
+    files
 }
 
 impl Drop for Writes {

@@ -38,7 +38,8 @@ pub(super) fn texts(ground: &Ground<'_>) -> Vec<Finding> {
         let workspace = ground.loaded.workspace_dir(agent).value;
         let core = CoreFile::ALL.map(|file| workspace.join(file.name()));
         let notes = files_below(&workspace.join("memory"), 2);
-        for path in core.into_iter().chain(notes) {
+        let hooks = files_below(&workspace.join("hooks"), 3);
+        for path in core.into_iter().chain(notes).chain(hooks) {
             if !seen.contains(&path) {
                 findings.extend(in_file(ground, &path));
                 seen.push(path);

@@ -91,9 +91,6 @@ impl Turn<'_> {
             reach,
         };
         let noted = self.talk.writes.note(&before, &doing);
-        if is_command {
-            self.talk.writes.go_on_watching(&doing);
-        }
         for trouble in &noted.troubles {
             self.surface.event(TurnEvent::Notice(trouble.clone()));
         }

@@ -273,6 +273,31 @@ impl Home {
         self.runtime.block_on(talk.say(message, owner))
     }
 
+    /// Runs a command in the background and lets the agent be woken by its end.
+    pub(crate) fn wake(&self, talk: &Conversation, owner: &Owner) {
+        let tools = talk.toolbox().expect("tools");
+        let sign = self.host.state_dir().join("workspace/sign");
+        let command = "while [ ! -e sign ]; do sleep 0.02; done; rm sign; echo ready";
+        let arguments = json!({ "command": command, "background": true });
+        let arguments = arguments.as_object().expect("an object").clone();
+        self.runtime.block_on(async {
+            let prepared = tools.prepare("exec", &arguments).expect("a command");
+            let call = Call {
+                id: "woken",
+                arguments: &arguments,
+                progress: &|_| {},
+                approver: owner,
+            };
+            tools.run_prepared(&prepared, call).await;
+            std::fs::write(sign, "").expect("a sign");
+            let patience = std::time::Duration::from_secs(20);
+            tokio::time::timeout(patience, talk.until_woken(owner))
+                .await
+                .expect("the end of the command");
+            talk.wake(owner).await.expect("a turn").expect("news");
+        });
+    }
+
     /// Waits until every sub-agent has ended.
     pub(crate) fn settle(&self, talk: &Conversation, owner: &Owner) {
         self.runtime.block_on(async {

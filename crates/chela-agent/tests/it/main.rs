@@ -7,6 +7,7 @@ mod guarding;
 mod incidents;
 mod journalling;
 mod recording;
+mod skill_bound;
 mod spending;
 mod subagents;
 mod swept;

@@ -6,7 +6,9 @@
     reason = "a test that cannot be set up fails here"
 )]
 
+mod chain;
 mod means;
+mod policies;
 
 use std::path::PathBuf;
 use std::sync::Arc;

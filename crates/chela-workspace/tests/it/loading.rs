@@ -229,7 +229,7 @@ fn extra_files_are_found_by_pattern_and_known_by_name() {
 }
 
 #[test]
-fn the_execution_folder_gives_its_rules_and_nothing_else() {
+fn w03_the_execution_folder_gives_its_rules_and_nothing_else() {
     let home = everything();
     let project = home.temp.path().join("project");
     std::fs::create_dir(&project).unwrap();

@@ -411,3 +411,63 @@ fn hooks_are_watched_too() {
     let (judged, _) = own.look(&home.dir.join("hooks/greet/handler.sh")).unwrap();
     assert_eq!(judged.judgement.state, State::Changed);
 }
+
+/// So many days after the beginning of time.
+#[derive(Debug)]
+struct Day(u64);
+
+impl chela_core::Clock for Day {
+    fn now(&self) -> std::time::SystemTime {
+        std::time::UNIX_EPOCH + std::time::Duration::from_secs(self.0 * 86_400)
+    }
+}
+
+#[test]
+fn what_is_proposed_is_kept_for_the_owner_alone_and_not_for_ever() {
+    let mut home = made();
+    home.host.clock = Arc::new(Day(20_000));
+    let hand = Hand {
+        turn: "t1",
+        tool: "write",
+        question: Some("a1b2c3"),
+    };
+    let propose = |home: &Home, name: &str| {
+        let own = custody(home, &home.dir, Policies::default());
+        let path = own.root().join(name);
+        own.propose(&path, Some(name.as_bytes()), &hand).unwrap();
+    };
+    let proposals = |home: &Home| {
+        let book = TrustBook::read(&home.host);
+        let proposed = book.files().filter(|(_, entry)| entry.proposed.is_some());
+        proposed.count()
+    };
+    let kept = |home: &Home, text: &str| {
+        chela_workspace::trust::Versions::of(&home.host).bytes(ContentHash::of(text))
+    };
+    propose(&home, "SOUL.md");
+    assert_eq!(kept(&home, "SOUL.md").as_deref(), Some(&b"SOUL.md"[..]));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = home.host.state_dir().join("state/file-versions");
+        let file = folder.join(ContentHash::of("SOUL.md").to_string());
+        let mode = std::fs::metadata(file).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    // The newest so many.
+    for number in 0..100 {
+        home.host.clock = Arc::new(Day(20_001 + number / 10));
+        propose(&home, &format!("memory/{number}.md"));
+    }
+    assert!(
+        (55..=64).contains(&proposals(&home)),
+        "{}",
+        proposals(&home)
+    );
+    assert_eq!(kept(&home, "SOUL.md"), None, "the text goes with it");
+    // A month later nobody will decide about them.
+    home.host.clock = Arc::new(Day(20_100));
+    propose(&home, "SOUL.md");
+    assert_eq!(proposals(&home), 1);
+    assert_eq!(kept(&home, "memory/99.md"), None);
+}

@@ -328,15 +328,29 @@ fn hex_of(line: &str) -> Option<String> {
 
 #[test]
 fn w22_the_agent_cannot_write_its_heartbeat_prompt() {
-    let script = Script::steps([
-        Step::tool(
-            "write",
-            json!({ "path": "../chela.json", "content": "{agents:{defaults:{heartbeat:{prompt:'obey'}}}}" }),
+    let obey = "{agents:{defaults:{heartbeat:{prompt:'obey'}}}}";
+    let patch = "*** Begin Patch\n*** Delete File: ../chela.json\n*** End Patch\n";
+    let command = "chela config set agents.defaults.heartbeat.prompt obey";
+    for (tool, arguments) in [
+        ("write", json!({ "path": "../chela.json", "content": obey })),
+        (
+            "edit",
+            json!({ "path": "../chela.json", "oldText": "{", "newText": "{ " , "replaceAll": true }),
         ),
-        Step::reply("done"),
-    ]);
-    let scene = Scene::new(script);
-    let before = scene.home.read(".chela/chela.json");
-    scene.chat("Change your heartbeat.");
-    assert_eq!(scene.home.read(".chela/chela.json"), before);
+        ("apply_patch", json!({ "patch": patch })),
+        ("exec", json!({ "command": command })),
+    ] {
+        let script = Script::steps([Step::tool(tool, arguments), Step::reply("done")]);
+        let scene = Scene::new(script);
+        let before = scene.home.read(".chela/chela.json");
+        scene.chat("Change your heartbeat.");
+        assert_eq!(scene.home.read(".chela/chela.json"), before, "{tool}");
+    }
+    // Where a command of the agent's could set it all the same, it is not the owner's word.
+    let home = crate::home::Home::ready().env("CHELA_SHELL", "exec");
+    home.run(&["config", "set", "agents.defaults.heartbeat.prompt", "obey"]);
+    let status = home.run(&["trust", "status", "--json"]).json();
+    let rows = status["files"].as_array().unwrap();
+    let set = rows.iter().find(|row| row["file"] == "heartbeat.prompt");
+    assert!(set.is_none_or(|row| row["state"] != "trusted"), "{set:?}");
 }

@@ -69,8 +69,17 @@ pub(super) fn run(desk: &Desk<'_>, screen: &mut Screen, args: &ApproveArgs) -> O
             desk.host().compact(desk.custody.root())
         ))?;
     }
-    if !looked.is_empty() {
-        screen.line(format!("Trusted: {}.", names(&looked)))?;
+    let (there, gone): (Vec<Looked>, Vec<Looked>) = looked
+        .into_iter()
+        .partition(|looked| looked.bytes.is_some());
+    if !there.is_empty() {
+        screen.line(format!("Trusted: {}.", names(&there)))?;
+    }
+    if !gone.is_empty() {
+        screen.line(format!(
+            "Settled: {} stays gone; chela trust restore brings it back.",
+            names(&gone)
+        ))?;
     }
     Ok(Exit::Fine)
 }

@@ -1,7 +1,7 @@
 //! `chela trust restore`: a version on record, put back.
 
 use chela_core::{ContentHash, Trust};
-use chela_workspace::trust::{FileEntry, Kind, Version, Versions, Writer, Wrote};
+use chela_workspace::trust::{FileEntry, Kind, State, Version, Versions, Writer, Wrote};
 use chela_workspace::{Author, History};
 use serde_json::json;
 
@@ -41,6 +41,14 @@ pub(super) fn run(
             ))
             .hint(format!("chela workspace history {}", file.shown))
         })?;
+    if !json
+        && wanted.to.is_none()
+        && file.judged.as_ref().is_some_and(|judged| {
+            judged.judgement.state == State::Trusted && judged.hash == version.hash
+        })
+    {
+        return as_it_is(screen, &entry, &file.shown);
+    }
     let path = desk.custody.resolved(&file.path);
     let before = desk.custody.look(&file.path).map(|(judged, _)| judged.hash);
     // Whatever is replaced can be had back, where the workspace has a history.
@@ -77,6 +85,20 @@ pub(super) fn run(
         utc(version.at),
         version.hash.short()
     ))?;
+    Ok(Exit::Fine)
+}
+
+/// There is nothing to put back; what came before can be had by its hash.
+fn as_it_is(screen: &mut Screen, entry: &FileEntry, shown: &str) -> Outcome {
+    screen.line(format!("{shown} is as it is on record."))?;
+    for version in entry.earlier.iter().take(5) {
+        screen.line(format!(
+            "  chela trust restore {shown} --to {}  as of {} ({})",
+            version.hash.short(),
+            utc(version.at),
+            version.writer.as_str()
+        ))?;
+    }
     Ok(Exit::Fine)
 }
 

@@ -49,6 +49,12 @@ pub(super) fn run(desk: &Desk<'_>, screen: &mut Screen, json: bool) -> Outcome {
         );
         screen.paragraph("", &paint.bad(told))?;
     }
+    if files.is_empty() {
+        screen.line(match root.is_dir() {
+            true => "  no file shapes this agent yet",
+            false => "  there is no workspace yet: chela init",
+        })?;
+    }
     let rows: Vec<Vec<String>> = files.iter().map(|file| row(file, paint)).collect();
     screen.table("  ", &rows)?;
     for file in &files {

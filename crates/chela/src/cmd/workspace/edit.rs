@@ -1,10 +1,11 @@
 //! `chela workspace edit`: the owner's own hand, known as such.
 
-use std::path::Path;
+use std::path::{Component, Path};
 use std::process::Command;
 
 use chela_agent::trust::custody_of;
 use chela_core::{ContentHash, Host};
+use chela_workspace::trust::Writer;
 use chela_workspace::{Author, CoreFile, History};
 
 use crate::cli::AgentArg;
@@ -47,12 +48,19 @@ pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, file: &str) -> 
     let hash = after.map(|hash: ContentHash| hash.short());
     match hash {
         Some(hash) => screen.line(format!("{name} is changed, and yours ({hash})."))?,
-        None => screen.line(format!("{name} is gone."))?,
+        None => {
+            custody
+                .record_gone(&path, &Writer::Owner, "chela workspace edit")
+                .map_err(Fail::new)?;
+            screen.line(format!(
+                "{name} is gone. chela trust restore {name} brings it back."
+            ))?;
+        }
     }
     Ok(Exit::Fine)
 }
 
-/// A core file by its name, or a note.
+/// A core file by its name, a note or a hook.
 fn file_name(typed: &str) -> Result<String, Fail> {
     let typed = typed.trim().trim_start_matches("./");
     if let Some(core) = CoreFile::ALL
@@ -64,12 +72,18 @@ fn file_name(typed: &str) -> Result<String, Fail> {
     let is_note = typed
         .strip_prefix("memory/")
         .is_some_and(|name| name.ends_with(".md") && !name.contains(['/', '\\']));
-    match is_note {
+    let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_));
+    let is_hook = typed.starts_with("hooks/") && Path::new(typed).components().all(is_plain);
+    match is_note || is_hook {
         true => Ok(typed.to_owned()),
         false => {
             let names: Vec<&str> = CoreFile::ALL.iter().map(|core| core.name()).collect();
-            Err(Fail::usage(format!("`{typed}` is not a core file"))
-                .hint(format!("{} or memory/NAME.md", names.join(", "))))
+            Err(
+                Fail::usage(format!("`{typed}` is not a core file")).hint(format!(
+                    "{}, memory/NAME.md or hooks/NAME",
+                    names.join(", ")
+                )),
+            )
         }
     }
 }

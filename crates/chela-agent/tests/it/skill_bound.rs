@@ -1,0 +1,213 @@
+//! `allowed-tools` of a skill, as the conversation holds it.
+
+#![expect(
+    clippy::expect_used,
+    reason = "a test that cannot be set up fails here"
+)]
+
+use chela_agent::slash::Talk;
+use chela_testkit::{Rule, Script, Step};
+use chela_tools::Scope;
+use serde_json::json;
+
+use super::guarding::{Home, Owner};
+
+const BODY: &str = "Mix the colours before you begin to paint.\nWash the brushes with plenty of water.\nLet the first coat dry for one hour.\n";
+
+/// With a skill that asks for these tools.
+fn home(tools: &str) -> Home {
+    let full = json!({ "tools": { "exec": { "mode": "full" } } });
+    let home = Home::with([], full);
+    let folder = home.host.state_dir().join("workspace/skills/paint");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let text =
+        format!("---\nname: paint\ndescription: Paints.\nallowed-tools: {tools}\n---\n{BODY}");
+    std::fs::write(folder.join("SKILL.md"), text).expect("a skill");
+    home
+}
+
+fn play(home: &Home, steps: impl IntoIterator<Item = Step>) {
+    home.endpoint.play(Script {
+        otherwise: Some(Step::reply("Done.")),
+        ..Script::steps(steps)
+    });
+}
+
+fn write() -> Step {
+    Step::tool("write", json!({ "path": "x.txt", "content": "x" }))
+}
+
+fn is_written(home: &Home) -> bool {
+    let file = home.host.state_dir().join("workspace/x.txt");
+    file.exists() && std::fs::remove_file(file).is_ok()
+}
+
+/// What the model was told last.
+fn last(home: &Home) -> String {
+    let calls = home.endpoint.calls();
+    calls.last().expect("a call").json()["messages"].to_string()
+}
+
+#[test]
+fn w05_a_skill_is_found_by_what_was_read_whatever_the_way() {
+    let read = |path: &str| Step::tool("read", json!({ "path": path }));
+    let exec = |command: &str| Step::tool("exec", json!({ "command": command }));
+    let absolute = |home: &Home| {
+        let path = home
+            .host
+            .state_dir()
+            .join("workspace/skills/paint/SKILL.md");
+        path.display().to_string()
+    };
+    let ways: [(&str, Option<Step>); 9] = [
+        ("plain", Some(read("skills/paint/SKILL.md"))),
+        ("absolute", None),
+        ("detour", Some(read("./skills/paint/../paint/SKILL.md"))),
+        ("link", Some(read("link.md"))),
+        ("linked folder", Some(read("linked/SKILL.md"))),
+        ("cat", Some(exec("cat skills/paint/SKILL.md"))),
+        ("cd", Some(exec("cd skills/paint && cat SKILL.md"))),
+        ("glob", Some(exec("head -n 50 skills/*/SKILL.md"))),
+        ("failing", Some(exec("cat skills/paint/SKILL.md; false"))),
+    ];
+    for (name, way) in ways {
+        let home = home("[Read]");
+        let workspace = home.host.state_dir().join("workspace");
+        let link = std::os::unix::fs::symlink::<&str, _>;
+        link("skills/paint/SKILL.md", workspace.join("link.md")).expect("a link");
+        link("skills/paint", workspace.join("linked")).expect("a link");
+        let way = way.unwrap_or_else(|| read(&absolute(&home)));
+        play(
+            &home,
+            [way, write(), Step::reply("ok"), write(), Step::reply("ok")],
+        );
+        let talk = home.open();
+        let owner = Owner::says(Some(Scope::Once));
+        home.say(&talk, "Paint the door.", &owner).expect("a turn");
+        assert!(!is_written(&home), "{name}: {}", last(&home));
+        assert!(
+            last(&home).contains("allowed-tools"),
+            "{name}: {}",
+            last(&home)
+        );
+        home.say(&talk, "Now write it down.", &owner)
+            .expect("a turn");
+        assert!(is_written(&home), "{name}: the next message is free");
+    }
+}
+
+/// A list or a search that shows a line of it is no use of it.
+#[test]
+fn w05_a_skill_that_is_only_listed_binds_nothing() {
+    for look in [
+        Step::tool("exec", json!({ "command": "ls skills/paint" })),
+        Step::tool(
+            "exec",
+            json!({ "command": "head -n 3 skills/paint/SKILL.md" }),
+        ),
+        Step::tool("ls", json!({ "path": "skills/paint" })),
+    ] {
+        let home = home("[Read]");
+        play(&home, [look, write(), Step::reply("ok")]);
+        home.say(&home.open(), "Look.", &Owner::says(Some(Scope::Once)))
+            .expect("a turn");
+        assert!(is_written(&home), "{}", last(&home));
+    }
+}
+
+/// The work goes on in another process: what bound it still does.
+#[test]
+fn w05_the_bound_outlives_the_process() {
+    let home = home("[Read, Bash]");
+    // Called by the person, and read by the model: both are kept.
+    for called in [true, false] {
+        let read = Step::tool("read", json!({ "path": "skills/paint/SKILL.md" }));
+        let first = (!called).then_some(read);
+        play(&home, first.into_iter().chain([Step::reply("ok")]));
+        let talk = home.open();
+        let owner = Owner::says(Some(Scope::Once));
+        let message = match called {
+            true => talk.call_skill("paint", "the door").expect("a skill"),
+            false => "Paint the door.".to_owned(),
+        };
+        home.say(&talk, &message, &owner).expect("a turn");
+        drop(talk);
+
+        // Another process: something it started ends, and the agent is woken.
+        play(
+            &home,
+            [write(), Step::reply("ok"), write(), Step::reply("ok")],
+        );
+        let talk = home.open();
+        let calls = home.endpoint.calls().len();
+        home.wake(&talk, &owner);
+        assert!(home.endpoint.calls().len() > calls, "woken");
+        assert!(!is_written(&home), "{called}: {}", last(&home));
+        home.say(&talk, "Now write it down.", &owner)
+            .expect("a turn");
+        assert!(is_written(&home), "{called}: the next message is free");
+    }
+}
+
+#[test]
+fn w05_w01_sub_agents_of_a_skill_in_use_have_no_more_than_it_asked_for() {
+    let home = home("[Read, Task]");
+    let inside = |step: Step, after_tool| {
+        step.when(Rule {
+            body: Some("[Subagent Task]".to_owned()),
+            after_tool: Some(after_tool),
+            ..Rule::default()
+        })
+    };
+    play(
+        &home,
+        [
+            inside(write(), false),
+            inside(Step::reply("Done."), true),
+            Step::tool("read", json!({ "path": "skills/paint/SKILL.md" })),
+            Step::tool("sessions_spawn", json!({ "task": "write it" })),
+            Step::reply("Started."),
+        ],
+    );
+    let talk = home.open();
+    let owner = Owner::says(Some(Scope::Once));
+    home.say(&talk, "Paint the door.", &owner).expect("a turn");
+    home.settle(&talk, &owner);
+    assert!(!is_written(&home));
+    let calls = home.endpoint.calls();
+    let childs = calls
+        .iter()
+        .map(chela_testkit::Recorded::json)
+        .find(|call| call["messages"].to_string().contains("[Subagent Task]"))
+        .expect("a sub-agent");
+    let tools: Vec<&str> = childs["tools"]
+        .as_array()
+        .expect("tools")
+        .iter()
+        .filter_map(|tool| tool["function"]["name"].as_str())
+        .collect();
+    assert!(tools.contains(&"read"), "{tools:?}");
+    assert!(
+        !tools.contains(&"write") && !tools.contains(&"exec"),
+        "{tools:?}"
+    );
+}
+
+/// A word in between does not set the agent free.
+#[test]
+fn w05_a_message_while_a_skill_is_in_use_does_not_end_it() {
+    let home = home("[Read]");
+    play(
+        &home,
+        [
+            Step::tool("read", json!({ "path": "skills/paint/SKILL.md" })),
+            write(),
+            Step::reply("ok"),
+        ],
+    );
+    let talk = home.open();
+    talk.steer("And quickly.");
+    home.say(&talk, "Paint the door.", &Owner::says(Some(Scope::Once)))
+        .expect("a turn");
+    assert!(!is_written(&home), "{}", last(&home));
+}

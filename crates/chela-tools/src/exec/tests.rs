@@ -2,13 +2,13 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use chela_config::model::{Exec, ExecMode};
+use chela_config::model::{ElevatedLevel, Exec, ExecMode, WorkspaceAccess};
 use chela_core::secret::{Redactor, Secret};
 use chela_core::{AgentId, Host, Trust};
 use serde_json::{Value, json};
 
 use super::{Commands, CommandsSetup, Leaving};
-use crate::sandbox::Standing;
+use crate::sandbox::{Elevation, Standing};
 use crate::{Answer, Approver, Call, Headless, Output, Piece, Question, Scope, Success, Tool};
 
 struct Desk {
@@ -17,6 +17,23 @@ struct Desk {
 }
 
 fn desk(mode: Option<ExecMode>) -> Desk {
+    let outside = Standing::Outside {
+        why: "a test".to_owned(),
+    };
+    desk_in(mode, outside, Leaving::Never)
+}
+
+/// A session that must be sandboxed and may ask to leave.
+fn sandboxed(mode: Option<ExecMode>) -> Desk {
+    let refused = Standing::Refused {
+        why: "a test has none".to_owned(),
+        access: WorkspaceAccess::None,
+        folder: "/nowhere".into(),
+    };
+    desk_in(mode, refused, Leaving::Possible)
+}
+
+fn desk_in(mode: Option<ExecMode>, sandbox: Standing, leaving: Leaving) -> Desk {
     let folder = tempfile::tempdir().unwrap();
     let mut host = Host::fixed(folder.path());
     host.env
@@ -37,10 +54,8 @@ fn desk(mode: Option<ExecMode>) -> Desk {
         redactor: Arc::default(),
         handles: std::sync::Arc::new(crate::handles::NoHandles),
         reviewer: None,
-        sandbox: Arc::new(Standing::Outside {
-            why: "a test".to_owned(),
-        }),
-        leaving: Leaving::Never,
+        sandbox: Arc::new(sandbox),
+        leaving,
     });
     Desk { commands, folder }
 }
@@ -278,4 +293,75 @@ async fn long_output_lies_nowhere_with_its_secrets() {
             "{text}"
         );
     }
+}
+
+/// Who is asked, and whether it ran, for each level under each policy.
+#[tokio::test]
+async fn each_level_of_elevated_does_what_it_says() {
+    use ElevatedLevel::{Ask, Full, Off, On};
+    for (level, mode, questions, runs) in [
+        // Off: not outside, whatever the policy.
+        (Off, Some(ExecMode::Full), 0, false),
+        (Off, None, 0, false),
+        // On: outside, as the policy says.
+        (On, Some(ExecMode::Full), 0, true),
+        (On, Some(ExecMode::Ask), 1, true),
+        (On, None, 1, true),
+        // Ask: always a question.
+        (Ask, Some(ExecMode::Full), 1, true),
+        (Ask, Some(ExecMode::Ask), 1, true),
+        // Full: no question only where the policy has none already.
+        (Full, Some(ExecMode::Full), 0, true),
+        (Full, Some(ExecMode::Ask), 1, true),
+        (Full, None, 1, true),
+        // No level goes past the policy.
+        (On, Some(ExecMode::Deny), 0, false),
+        (Ask, Some(ExecMode::Deny), 0, false),
+        (Full, Some(ExecMode::Deny), 0, false),
+        (Full, Some(ExecMode::Allowlist), 0, false),
+    ] {
+        let desk = sandboxed(mode);
+        desk.commands.elevate(Elevation {
+            level,
+            why_not: (level == Off).then(|| "it is off".to_owned()),
+        });
+        let yes = Yes(Mutex::default());
+        let command = json!({ "command": "touch outside", "elevated": true });
+        let told = desk.run_with(command, &yes).await.text();
+        let asked = yes.0.lock().unwrap().len();
+        let ran = desk.folder.path().join("outside").exists();
+        assert_eq!(
+            (asked, ran),
+            (questions, runs),
+            "{level:?} {mode:?}: {told}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn without_elevated_nothing_leaves_a_sandbox_that_cannot_be_built() {
+    let desk = sandboxed(Some(ExecMode::Full));
+    desk.commands.elevate(Elevation {
+        level: ElevatedLevel::Full,
+        why_not: None,
+    });
+    let refused = desk.run(json!({ "command": "touch outside" })).await;
+    assert_eq!(refused.success, Success::Failed);
+    assert!(
+        refused.text().contains("exec is refused"),
+        "{}",
+        refused.text()
+    );
+    assert!(!desk.folder.path().join("outside").exists());
+    // Before anybody said so, asking to leave is refused too.
+    let fresh = sandboxed(Some(ExecMode::Full));
+    let refused = fresh
+        .run(json!({ "command": "touch outside", "elevated": true }))
+        .await;
+    assert!(
+        refused.text().contains("not possible now"),
+        "{}",
+        refused.text()
+    );
+    assert!(!fresh.folder.path().join("outside").exists());
 }

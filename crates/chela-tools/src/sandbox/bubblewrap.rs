@@ -82,6 +82,8 @@ pub fn arguments(mounts: &Mounts<'_>) -> Vec<OsString> {
     }
     // What is left of the root and of /dev is memory too, and stays as it is.
     list.words(["--remount-ro", "/dev", "--remount-ro", "/run"]);
+    // Root owns the settings of the kernel there, and needs no capability to write them.
+    list.words(["--remount-ro", "/proc"]);
     list.words(["--remount-ro", "/", "--chdir"]);
     list.0.push(mounts.folder.into());
     list.word("--");

@@ -9,6 +9,7 @@ use std::time::Duration;
 use chela_agent::sandbox::Session;
 use chela_agent::skills::skills_of;
 use chela_config::AgentView;
+use chela_config::model::WorkspaceAccess;
 use chela_core::secret::Redactor;
 use chela_core::{Host, SessionKey};
 use chela_skills::AgentSkills;
@@ -128,7 +129,8 @@ fn try_out(desk: &Desk, screen: &mut Screen, command: Vec<String>, timeout: Dura
         .build()?;
     runtime.block_on(async {
         let workspace = &desk.view.workspace.value;
-        if !workspace.exists() {
+        let needs_it = desk.session().standing().access() != Some(WorkspaceAccess::None);
+        if needs_it && !workspace.exists() {
             let shown = desk.setup.host.compact(workspace);
             return Err(
                 Fail::new(format!("the workspace {shown} does not exist yet"))

@@ -142,3 +142,53 @@ fn a_terminal_outside_gets_no_words() {
         assert!(!run.out.contains("pwned"), "{run:?}");
     });
 }
+
+#[test]
+fn settings_of_the_kernel_cannot_be_opened_for_writing() {
+    // Opened only, never written: should one be open, nothing happens.
+    let files = [
+        "/proc/sys/kernel/core_pattern",
+        "/proc/sys/kernel/modprobe",
+        "/proc/sys/kernel/printk_delay",
+        "/proc/sys/vm/overcommit_memory",
+        "/proc/sysrq-trigger",
+        "/sys/kernel/uevent_helper",
+        "/sys/power/state",
+        "/sys/fs/cgroup/cgroup.procs",
+        "/sys/fs/cgroup/pids/cgroup.procs",
+        "/sys/fs/cgroup/memory/cgroup.procs",
+        "/sys/fs/cgroup/pids/pids.max",
+        "/dev/mem",
+        "/dev/kmsg",
+    ];
+    everywhere(&json!({ "workspaceAccess": "rw" }), |cell| {
+        let attempts =
+            files.map(|file| format!("(exec 3>>{file}) 2>/dev/null && echo OPEN {file}"));
+        let run = cell.sh(&format!("{}; echo tried", attempts.join("; ")));
+        assert_eq!(run.out, "tried\n", "{}", cell.backend);
+    });
+    // Root can open some of them outside, so the attempt is one.
+    if rustix::process::getuid().is_root() {
+        let open = |file: &&str| std::fs::File::options().append(true).open(file).is_ok();
+        assert!(files.iter().any(open));
+    }
+}
+
+#[test]
+fn a_program_that_would_change_the_user_does_not() {
+    everywhere(&json!({ "workspaceAccess": "rw" }), |cell| {
+        // Everything that runs as somebody else, by its owner, and a shell told to keep that.
+        let run = cell.sh(
+            "id -u; for p in /usr/bin/su /usr/bin/passwd /usr/bin/mount /usr/bin/newgrp; do \
+             test -u $p && head -c 1 $p >/dev/null && $p --version >/dev/null 2>&1; done; \
+             cp /usr/bin/id ./mine 2>/dev/null && chmod 6777 ./mine 2>/dev/null; ./mine -u; true",
+        );
+        let mut users: Vec<&str> = run
+            .out
+            .lines()
+            .filter(|line| line.chars().all(|c| c.is_ascii_digit()))
+            .collect();
+        users.dedup();
+        assert_eq!(users.len(), 1, "{}: {run:?}", cell.backend);
+    });
+}

@@ -76,7 +76,7 @@ impl Ears {
 
 #[test]
 fn without_egress_nothing_connects_anywhere() {
-    for access in ["rw", "none"] {
+    for access in ["rw", "ro", "none"] {
         everywhere(&json!({ "workspaceAccess": access }), |cell| {
             let ears = Ears::new(cell);
             cell.holds("sockets", &ears.facts, 14);
@@ -198,4 +198,53 @@ fn without_namespaces_egress_is_refused_and_told() {
     let ears = Ears::new(&cell);
     cell.holds("sockets", &ears.facts, 14);
     ears.heard_nothing(cell.backend);
+}
+
+#[test]
+fn open_egress_is_every_public_name_and_never_this_machine() {
+    let port = server();
+    let settings = json!({ "workspaceAccess": "rw", "egress": ["*"] });
+    in_namespaces(&settings, |cell| {
+        for want in [
+            format!("127.0.0.1:{port}"),
+            format!("localhost:{port}"),
+            format!("[::1]:{port}"),
+            format!("0.0.0.0:{port}"),
+            "169.254.169.254:80".to_owned(),
+            "10.0.0.1:443".to_owned(),
+        ] {
+            let answer = cell.attempt("proxy", &format!("WANT={want}"));
+            assert!(
+                answer.contains("403 Forbidden"),
+                "{} {want}: {answer}",
+                cell.backend
+            );
+        }
+        let ears = Ears::new(cell);
+        cell.holds("sockets", &ears.facts, 14);
+        ears.heard_nothing(cell.backend);
+        let prompt = cell.home.run(&["prompt"]).ok();
+        assert!(
+            prompt.contains("only these hosts, over HTTP through the proxy"),
+            "{prompt}"
+        );
+    });
+}
+
+#[test]
+fn networks_of_containers_open_nothing() {
+    for network in ["host", "bridge", "container:other"] {
+        let settings = json!({ "workspaceAccess": "rw", "docker": { "network": network } });
+        in_namespaces(&settings, |cell| {
+            let ears = Ears::new(cell);
+            cell.holds("sockets", &ears.facts, 14);
+            ears.heard_nothing(cell.backend);
+            let explained = cell.home.run(&["sandbox", "explain"]).flat();
+            assert!(explained.contains("network none"), "{explained}");
+            assert!(
+                explained.contains(&format!("sandbox.docker.network `{network}`")),
+                "{explained}"
+            );
+        });
+    }
 }

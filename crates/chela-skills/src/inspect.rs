@@ -8,12 +8,14 @@
 //! Not found by any scanner: polite prose that asks for something harmful in the wrong place.
 //! That is what trust, `allowed-tools` and the policy of the tools are for.
 
+mod about;
 mod archive;
 mod bytes;
 mod decode;
 mod hosts;
 mod package;
 mod page;
+mod plain;
 mod rules;
 mod words;
 
@@ -47,6 +49,7 @@ pub fn inspect(package: &Package) -> ScanReport {
             findings.extend(rules::look_inside(inner, &known));
         }
     }
+    findings.extend(rules::look_at_all(&pages, &known));
     rules::together(&mut findings);
     findings.extend(rules::name::look(&package.name));
     report(findings)

@@ -57,7 +57,8 @@ pub(super) fn holds(path: &str, bytes: &[u8]) -> Holds {
         return Holds::Unreadable(Unreadable::Bytecode);
     }
     if let Some(media) = media(bytes) {
-        let fits = ends(media) || ends(&[".bin", ".asset"]) && !media.is_empty();
+        // A photo that is called .png is still only a picture.
+        let fits = ends(media) || ends(&PICTURES) || ends(&[".bin", ".asset"]);
         return if fits {
             Holds::Media
         } else {
@@ -87,6 +88,11 @@ pub(super) fn holds(path: &str, bytes: &[u8]) -> Holds {
         None => Holds::Unreadable(Unreadable::Undecodable),
     }
 }
+
+const PICTURES: [&str; 12] = [
+    ".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".ico", ".tif", ".tiff", ".heic", ".avif",
+    ".jfif",
+];
 
 /// The endings that fit bytes which are a picture, a sound or a font.
 fn media(bytes: &[u8]) -> Option<&'static [&'static str]> {

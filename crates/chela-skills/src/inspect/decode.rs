@@ -1,10 +1,13 @@
 //! Text that is hidden in another: what a blob says once it is decoded.
 
-use super::page::Page;
+use super::about::About;
+use super::page::{Page, Zone};
 use super::words::Words;
 
 /// Shorter blobs hold no command.
 const MIN_BLOB: usize = 24;
+/// In a line that speaks of decoding.
+const MIN_SPOKEN_BLOB: usize = 10;
 /// Blobs looked into per page.
 const MAX_BLOBS: usize = 64;
 
@@ -15,7 +18,8 @@ pub(super) struct Inner {
     pub line: u32,
     /// The line as it is written.
     pub raw: String,
-    pub about: bool,
+    pub about: About,
+    pub zone: Zone,
     pub page: Page,
 }
 
@@ -32,6 +36,7 @@ pub(super) fn pages(page: &Page) -> Vec<Inner> {
                 line: line.number,
                 raw: line.raw.clone(),
                 about: line.about,
+                zone: line.zone,
                 page: Page::read("decoded.sh", &text),
             });
         }
@@ -40,20 +45,40 @@ pub(super) fn pages(page: &Page) -> Vec<Inner> {
 }
 
 fn texts(line: &str) -> Vec<String> {
-    let mut found: Vec<String> = blobs(line).filter_map(decoded).collect();
+    let lower = line.to_ascii_lowercase();
+    // Where something is decoded, even a short text is worth reading.
+    let spoken = ["decode", "b64", "atob", "base64"]
+        .iter()
+        .any(|word| lower.contains(word));
+    let least = if spoken { MIN_SPOKEN_BLOB } else { MIN_BLOB };
+    let mut found: Vec<String> = blobs(line, least).filter_map(decoded).collect();
     found.extend(escaped(line));
+    found.extend(percent(line));
+    if lower.contains("[::-1]") || lower.contains("| rev") || lower.contains(".reverse()") {
+        found.extend(literals(line).map(|text| text.chars().rev().collect()));
+    }
+    if lower.contains("rot13") || lower.contains("rot_13") || lower.contains("tr 'a-z") {
+        found.extend(literals(line).map(rot13));
+    }
+    if lower.contains("b85") || lower.contains("a85") {
+        found.extend(literals(line).filter_map(base85).filter_map(readable));
+    }
     // One layer in another.
     let inner: Vec<String> = found
         .iter()
-        .flat_map(|text| blobs(text).filter_map(decoded).collect::<Vec<_>>())
+        .flat_map(|text| {
+            blobs(text, MIN_BLOB)
+                .filter_map(decoded)
+                .collect::<Vec<_>>()
+        })
         .collect();
     found.extend(inner);
     found
 }
 
-fn blobs(line: &str) -> impl Iterator<Item = &str> {
+fn blobs(line: &str, least: usize) -> impl Iterator<Item = &str> {
     line.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | '-' | '_')))
-        .filter(|word| word.len() >= MIN_BLOB && word.len() < 200_000)
+        .filter(move |word| word.len() >= least && word.len() < 200_000)
 }
 
 /// The text a word stands for, when it stands for one: base64 in either alphabet, or hex.
@@ -138,4 +163,74 @@ fn numbers(line: &str) -> Vec<u8> {
         .filter_map(|number| number.parse::<u8>().ok())
         .filter(|byte| (9..127).contains(byte))
         .collect()
+}
+
+/// What stands between quotes in a line.
+fn literals(line: &str) -> impl Iterator<Item = &str> {
+    const LEAST: usize = 8;
+    ['"', '\'', '`'].into_iter().flat_map(move |quote| {
+        line.split(quote)
+            .skip(1)
+            .step_by(2)
+            .filter(|text| text.len() >= LEAST)
+    })
+}
+
+fn rot13(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            'a'..='m' | 'A'..='M' => char::from(c as u8 + 13),
+            'n'..='z' | 'N'..='Z' => char::from(c as u8 - 13),
+            c => c,
+        })
+        .collect()
+}
+
+/// `%63%75%72%6c`: letters nobody needs to write like this.
+fn percent(line: &str) -> Option<String> {
+    const LEAST: usize = 6;
+    let mut bytes = Vec::new();
+    let mut encoded = 0;
+    let mut rest = line.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        let digits = tail.get(..2).and_then(|two| std::str::from_utf8(two).ok());
+        let byte = digits
+            .filter(|_| *first == b'%')
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match byte {
+            Some(byte) => {
+                encoded += usize::from(byte.is_ascii_alphanumeric());
+                bytes.push(byte);
+                rest = tail.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    if encoded < LEAST {
+        return None;
+    }
+    readable(bytes)
+}
+
+/// The alphabet Python and git use, five letters to four bytes.
+fn base85(text: &str) -> Option<Vec<u8>> {
+    const LETTERS: &[u8] =
+        b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
+    let mut bytes = Vec::new();
+    for group in text.as_bytes().chunks(5) {
+        let mut value: u32 = 0;
+        for at in 0..5 {
+            let letter = group.get(at).copied().unwrap_or(b'~');
+            let digit = LETTERS.iter().position(|known| *known == letter)?;
+            value = value
+                .checked_mul(85)?
+                .checked_add(u32::try_from(digit).ok()?)?;
+        }
+        let whole = value.to_be_bytes();
+        bytes.extend_from_slice(&whole[..group.len().saturating_sub(1)]);
+    }
+    Some(bytes)
 }

@@ -106,9 +106,11 @@ const INBOXES: [&str; 27] = [
     "typedwebhook.tools",
 ];
 
-const TUNNELS: [&str; 26] = [
+const TUNNELS: [&str; 28] = [
     "ngrok.io",
     "ngrok-free.app",
+    "ngrok-free.dev",
+    "ngrok.dev",
     "ngrok.app",
     "trycloudflare.com",
     "loca.lt",
@@ -517,6 +519,8 @@ fn account(target: &str) -> String {
 #[derive(Debug, Default)]
 pub(super) struct Known {
     owners: BTreeSet<String>,
+    /// Sites the package speaks of by name, again and again.
+    named: BTreeSet<String>,
 }
 
 impl Known {
@@ -526,7 +530,12 @@ impl Known {
         let mut counts: HashMap<String, usize> = HashMap::new();
         let mut owners = BTreeSet::new();
         for page in pages {
-            let mut head = page.path == crate::SKILL_FILE;
+            // Only a head that is one: without it, everything would count as declared.
+            let opened = page
+                .lines
+                .first()
+                .is_some_and(|line| line.text.starts_with("---"));
+            let mut head = page.path == crate::SKILL_FILE && opened;
             for (at, line) in page.lines.iter().enumerate() {
                 if !line.words.have(Words::LINK) {
                     head &= at == 0 || !line.text.starts_with("---");
@@ -555,11 +564,61 @@ impl Known {
                 .filter(|(_, count)| *count >= OFTEN)
                 .map(|(owner, _)| owner),
         );
-        Self { owners }
+        let named = named_sites(pages);
+        Self { owners, named }
+    }
+
+    /// Whether the package speaks of the maker of a site by name. That excuses less than
+    /// [`Known::has`]: anyone can write a name.
+    pub(super) fn speaks_of(&self, link: &Link) -> bool {
+        link.place == Place::Site
+            && !link.is_borrowed()
+            && !link.plain
+            && self.named.contains(&site(link.host()))
     }
 
     /// Whether an address belongs to what the package openly is about.
     pub(super) fn has(&self, link: &Link) -> bool {
         self.owners.contains(&link.owner())
     }
+}
+
+/// Sites whose own name is a word of the text: `acme` in a skill that fetches from `acme.dev`.
+fn named_sites(pages: &[Page]) -> BTreeSet<String> {
+    const OFTEN: usize = 3;
+    const SHORTEST: usize = 4;
+    let mut sites: HashMap<String, (String, usize)> = HashMap::new();
+    let runs = |line: &&super::page::Line| {
+        line.words.have(Words::LINK) && line.words.have_any(Words::SHELL | Words::RUN)
+    };
+    for line in pages.iter().flat_map(|page| page.lines.iter()).filter(runs) {
+        for link in links(&line.text) {
+            let site = site(link.host());
+            let label = site.split('.').next().unwrap_or_default().to_owned();
+            if link.place == Place::Site && label.len() >= SHORTEST && label != "example" {
+                sites.insert(label, (site, 0));
+            }
+        }
+    }
+    if sites.is_empty() {
+        return BTreeSet::new();
+    }
+    for line in pages.iter().flat_map(|page| page.lines.iter()) {
+        let words = line
+            .text
+            .split_whitespace()
+            .filter(|word| !word.contains("://") && !word.contains('/'));
+        for word in
+            words.flat_map(|word| word.split(|c: char| !c.is_ascii_alphanumeric() && c != '-'))
+        {
+            if let Some((_, count)) = sites.get_mut(word) {
+                *count += 1;
+            }
+        }
+    }
+    sites
+        .into_values()
+        .filter(|(_, count)| *count >= OFTEN)
+        .map(|(site, _)| site)
+        .collect()
 }

@@ -1,5 +1,7 @@
 //! One text of a package, in lines that know what they are.
 
+use super::about::{self, About};
+use super::plain::{Variables, clean, has_mixed_word};
 use super::words::Words;
 
 /// A file of text, taken apart.
@@ -28,8 +30,10 @@ pub(super) struct Line {
     pub text: String,
     pub words: Words,
     pub zone: Zone,
-    /// Speaks about attacks: a warning, a list of signs, a pattern to search for.
-    pub about: bool,
+    /// A warning, a list of signs, a pattern to search for: something that is not done here.
+    pub about: About,
+    /// A word in it is written in two scripts to look like another.
+    pub posing: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,8 +113,9 @@ struct Reading {
     kind: Kind,
     lines: Vec<Line>,
     fence: Option<char>,
-    /// The heading above speaks about attacks.
-    about_section: bool,
+    /// What the heading above says the section is about.
+    section: About,
+    variables: Variables,
     /// A line that is not finished: where it began, what it held, how many lines.
     open: Option<(u32, String, usize)>,
 }
@@ -121,7 +126,8 @@ impl Reading {
             kind,
             lines: Vec::new(),
             fence: None,
-            about_section: false,
+            section: About::Nothing,
+            variables: Variables::default(),
             open: None,
         }
     }
@@ -178,8 +184,9 @@ impl Reading {
                 true
             }
             _ => {
-                if self.fence.is_none() && line.starts_with('#') {
-                    self.about_section = speaks_about(&clean(line));
+                // The title of a whole page excuses nothing in it.
+                if self.fence.is_none() && line.starts_with("##") {
+                    self.section = about::of(&clean(line));
                 }
                 false
             }
@@ -200,13 +207,32 @@ impl Reading {
     }
 
     fn push(&mut self, number: u32, raw: String) {
-        let text = clean(&raw);
-        let words = Words::of(&text);
+        let mut text = clean(&raw);
         let zone = self.zone();
-        let about = !words.is_empty()
-            && (self.about_section && self.kind == Kind::Prose
-                || is_pattern(&text)
-                || (zone == Zone::Prose || text.starts_with(['#', '/'])) && speaks_about(&text));
+        if zone == Zone::Code {
+            self.variables.note(&text);
+            if let Some(plain) = self.variables.put_in(&text) {
+                text = plain;
+            }
+        }
+        let words = Words::of(&text);
+        let spoken = zone == Zone::Prose || text.starts_with(['#', '/']);
+        let about = if words.is_empty() {
+            About::Nothing
+        } else if about::is_pattern(&text) {
+            About::Speaks
+        } else {
+            let own = if spoken {
+                about::of(&text)
+            } else {
+                About::Nothing
+            };
+            match self.kind {
+                Kind::Prose => own.max(self.section),
+                Kind::Code => own,
+            }
+        };
+        let posing = has_mixed_word(&raw);
         self.lines.push(Line {
             number,
             raw,
@@ -214,6 +240,7 @@ impl Reading {
             words,
             zone,
             about,
+            posing,
         });
     }
 }
@@ -224,158 +251,4 @@ fn continues(line: &str) -> bool {
         || line.ends_with("&&")
         || (line.ends_with('|') && !line.starts_with('|'))
         || line.ends_with(" `")
-}
-
-/// Lower case, without invisible characters, and without the tricks that split a command word:
-/// `c""url`, `cu''rl`, `w\get`, `${IFS}`.
-fn clean(raw: &str) -> String {
-    let mut text: String = raw
-        .chars()
-        .filter(|c| !is_invisible(*c))
-        .flat_map(char::to_lowercase)
-        .map(|c| match c {
-            '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xfee0).unwrap_or(c),
-            '\u{a0}' | '\u{3000}' | '\t' => ' ',
-            '“' | '”' => '"',
-            '‘' | '’' => '\'',
-            c => c,
-        })
-        .collect();
-    for (trick, plain) in [("${ifs}", " "), ("$ifs$9", " "), ("$ifs", " ")] {
-        if text.contains(trick) {
-            text = text.replace(trick, plain);
-        }
-    }
-    if text.contains("\"\"") || text.contains("''") || text.contains('\\') {
-        text = unsplit(&text);
-    }
-    text
-}
-
-/// Takes empty quotes and needless backslashes out of the middle of words.
-fn unsplit(text: &str) -> String {
-    let chars: Vec<char> = text.chars().collect();
-    let mut plain = String::with_capacity(text.len());
-    let mut at = 0;
-    let letter = |at: usize| chars.get(at).is_some_and(|c| c.is_ascii_alphabetic());
-    while at < chars.len() {
-        let before = at > 0 && letter(at - 1);
-        let pair = matches!(chars[at], '"' | '\'') && chars.get(at + 1) == Some(&chars[at]);
-        if before && pair && letter(at + 2) {
-            at += 2;
-            continue;
-        }
-        // `w\get`: two letters follow, unlike an escape such as `\n`.
-        if before
-            && chars[at] == '\\'
-            && letter(at + 1)
-            && letter(at + 2)
-            && !matches!(
-                chars[at + 1],
-                'n' | 't' | 'r' | 'x' | 'u' | 's' | 'b' | 'w' | 'd'
-            )
-        {
-            at += 1;
-            continue;
-        }
-        plain.push(chars[at]);
-        at += 1;
-    }
-    plain
-}
-
-pub(super) fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
-}
-
-/// Whether a line warns, teaches or lists signs of attacks instead of making one.
-fn speaks_about(line: &str) -> bool {
-    const SIGNS: [&str; 62] = [
-        "detect",
-        "red flag",
-        "malicious",
-        "malware",
-        "suspicious",
-        "dangerous",
-        "never ",
-        "don't ",
-        "do not ",
-        "avoid",
-        "attack",
-        "vulnerab",
-        "injection",
-        "exploit",
-        "threat",
-        "audit",
-        "forbidden",
-        "not allowed",
-        "blocked",
-        "blocks ",
-        "reject",
-        "refuse",
-        "deny",
-        "denied",
-        "flag ",
-        "flags ",
-        "flagged",
-        "scan for",
-        "scans for",
-        "scanner",
-        "scanning",
-        "look for",
-        "check for",
-        "checks for",
-        "pattern",
-        "risk",
-        "unsafe",
-        "insecure",
-        "bad:",
-        "wrong:",
-        "anti-pattern",
-        "✗",
-        "❌",
-        "🚫",
-        "⛔",
-        "🔴",
-        "🚨",
-        "cve-",
-        "exfiltrat",
-        "reverse shell",
-        "backdoor",
-        "phishing",
-        "obfuscat",
-        "typosquat",
-        "security",
-        "安全",
-        "危险",
-        "恶意",
-        "禁止",
-        "可疑",
-        "风险",
-        "prohibited",
-    ];
-    SIGNS.iter().any(|sign| line.contains(sign))
-}
-
-/// Whether a line is a pattern to search for rather than a command.
-fn is_pattern(line: &str) -> bool {
-    const SIGNS: [&str; 12] = [
-        r"\s*",
-        r"\s+",
-        r".*\|",
-        r"\|",
-        r"\b",
-        "[^",
-        "(?i",
-        "(?:",
-        "re.compile",
-        "regex",
-        "pattern",
-        "severity",
-    ];
-    SIGNS.iter().any(|sign| line.contains(sign))
-        || ["grep ", "rg ", "egrep "]
-            .iter()
-            .any(|tool| line.starts_with(tool))
 }

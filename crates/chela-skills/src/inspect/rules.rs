@@ -1,5 +1,10 @@
 //! The rules, one file per kind of harm. Each says in plain words what a line would do.
 
+mod autorun;
+mod carried;
+mod destroy;
+mod foreign_key;
+mod gather;
 pub(super) mod hidden;
 mod leak;
 mod lure;
@@ -7,13 +12,16 @@ pub(super) mod name;
 mod order;
 mod pattern;
 mod run;
+mod say;
 mod stay;
 
 use chela_config::Severity;
 
+use super::about::About;
 use super::decode::Inner;
-use super::hosts::Known;
-use super::page::{Line, Page};
+use super::hosts::{Known, Place, links};
+use super::page::{Line, Page, Zone};
+use super::words::Words;
 use crate::finding::Finding;
 
 /// Said of a line that warns of something or searches for it; such lines add up to nothing.
@@ -36,11 +44,35 @@ struct Sign {
     code: &'static str,
     weight: Weight,
     what: &'static str,
+    heeds: Heeds,
+}
+
+/// What makes a line one that only speaks of a thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Heeds {
+    /// A warning, or words about attacks.
+    Warnings,
+    /// Only words about attacks: "do not" is part of the order itself.
+    Topics,
 }
 
 impl Sign {
     fn new(code: &'static str, weight: Weight, what: &'static str) -> Self {
-        Self { code, weight, what }
+        let heeds = Heeds::Warnings;
+        Self {
+            code,
+            weight,
+            what,
+            heeds,
+        }
+    }
+
+    /// A sign of an order to the agent.
+    fn order(code: &'static str, weight: Weight, what: &'static str) -> Self {
+        Self {
+            heeds: Heeds::Topics,
+            ..Self::new(code, weight, what)
+        }
     }
 }
 
@@ -56,10 +88,37 @@ pub(super) fn look(page: &Page, known: &Known, findings: &mut Vec<Finding>) {
         leak::look(page, at, known, &mut signs);
         stay::look(page, at, &mut signs);
         order::look(page, at, &mut signs);
+        say::look(page, at, known, &mut signs);
+        destroy::look(page, at, &mut signs);
+        foreign_key::look(page, at, &mut signs);
+        autorun::look(page, at, known, &mut signs);
+        posing(page, at, &mut signs);
         findings.extend(signs.iter().map(|sign| finding(&page.path, line, sign)));
     }
     findings.extend(leak::flows(page, known));
     findings.extend(run::across(page, known));
+    findings.extend(carried::across(page, known));
+    findings.extend(destroy::across(page));
+    findings.extend(autorun::across(page));
+    findings.extend(say::hoard(page));
+}
+
+/// What only the package as a whole shows.
+pub(super) fn look_at_all(pages: &[Page], known: &Known) -> Option<Finding> {
+    gather::look(pages, known)
+}
+
+/// A command word in letters of two scripts.
+fn posing(page: &Page, at: usize, signs: &mut Vec<Sign>) {
+    let line = &page.lines[at];
+    if line.posing
+        && line
+            .words
+            .have_any(Words::FETCH | Words::SHELL | Words::RUN | Words::ORDER)
+    {
+        let what = "writes a word in letters of two scripts, so that searches pass it by";
+        signs.push(Sign::new("posing-letters", Weight::Suspicious, what));
+    }
 }
 
 /// What a decoded text would do: running or sending anything from in there is an attack.
@@ -68,7 +127,8 @@ pub(super) fn look_inside(inner: &Inner, known: &Known) -> Vec<Finding> {
     look(&inner.page, known, &mut found);
     let command = inner.page.lines.iter().any(run::is_command);
     let worst = found.iter().map(|finding| finding.severity).max();
-    if worst < Some(Severity::Warning) && !command {
+    let address = is_hidden_address(inner);
+    if worst < Some(Severity::Warning) && !command && !address {
         return Vec::new();
     }
     let shown = inner
@@ -80,7 +140,7 @@ pub(super) fn look_inside(inner: &Inner, known: &Known) -> Vec<Finding> {
         "hides a command in an encoded text: {}",
         shown.unwrap_or_default()
     );
-    let finding = if inner.about {
+    let finding = if inner.about == About::Speaks {
         Finding::warning("encoded-command", message)
     } else {
         Finding::error("encoded-command", message)
@@ -91,6 +151,20 @@ pub(super) fn look_inside(inner: &Inner, known: &Known) -> Vec<Finding> {
             .at(inner.line)
             .excerpt(&inner.raw),
     ]
+}
+
+/// An address that was encoded so that nobody sees where a program goes.
+fn is_hidden_address(inner: &Inner) -> bool {
+    let [line] = inner.page.lines.as_slice() else {
+        return false;
+    };
+    let text = line.text.trim();
+    inner.zone == Zone::Code
+        && (text.starts_with("http://") || text.starts_with("https://"))
+        && !text.contains(char::is_whitespace)
+        && links(text)
+            .iter()
+            .any(|link| !matches!(link.place, Place::Near | Place::Installer))
 }
 
 /// What only shows when several findings are seen together.
@@ -132,9 +206,13 @@ pub(super) fn together(findings: &mut [Finding]) {
 }
 
 fn finding(path: &str, line: &Line, sign: &Sign) -> Finding {
+    let spoken_of = match sign.heeds {
+        Heeds::Warnings => line.about != About::Nothing,
+        Heeds::Topics => line.about == About::Speaks,
+    };
     let weight = match sign.weight {
-        Weight::Dangerous if line.about => Weight::Suspicious,
-        Weight::Suspicious if line.about => Weight::Note,
+        Weight::Dangerous if spoken_of => Weight::Suspicious,
+        Weight::Suspicious if spoken_of => Weight::Note,
         weight => weight,
     };
     let finding = match weight {

@@ -53,7 +53,7 @@ kinds! {
         "privatekey", "solana/id.json", "keystore", ".netrc", ".npmrc", ".pypirc", ".git-credentials",
         ".docker/config", ".kube/config", "gcloud", "/etc/shadow", "/etc/passwd", "_history",
         ".gnupg", "credentials", "pbpaste", "screencapture", "getclipboard", "pyperclip", "pynput",
-        "keylog", "auth-profiles", "openclaw.json", "clawdbot.json", "chela.json", "gh/hosts.yml",
+        "keylog", "access_key", "_pat", "auth-profiles", "openclaw.json", "clawdbot.json", "chela.json", "gh/hosts.yml",
         "secret", "token", "api key", "api_key", "api-key", "password", "systeminfo", "ssh key",
     ];
     6 POST: [
@@ -93,19 +93,41 @@ kinds! {
     15 STRIP: ["xattr", "spctl", "unblock-file", "mppreference", "csrutil", "gatekeeper", "quarantine", "setenforce", "defender"];
     16 BACKDOOR: [
         "/dev/tcp", "/dev/udp", "nc -", "ncat", "socat", "mkfifo", "pty.spawn", "dup2", "-i >&", "-i>&", "meterpreter",
-        "msfvenom", "tcpclient", "/bin/sh", "/bin/bash", "cmd.exe", "fsockopen", "connectback", "reverse shell", "netcat", ".connect(",
+        "msfvenom", "tcpclient", "/bin/sh", "/bin/bash", "cmd.exe", "fsockopen", "connectback", "reverse shell", "netcat", ".connect(", "net.dial", "tcpsocket", "tcpstream", "command::new", "exec.command", "instance_eval", ":system",
     ];
     17 ORDER: [
         "ignore", "disregard", "forget", "override", "tell the user", "mention", "inform", "without asking",
         "silent", "hidden from", "jailbreak", "developer mode", "unrestricted", "auto-approve", "autoapprove", "bypass",
         "system prompt", "secret", "approve", "confirmation", "reveal", "disclose", "notify the user", "alert the user", "permission",
-        "show the user", "user know", "safety", "restrictions", "previous instructions", "无视", "忽略",
+        "show the user", "user know", "safety", "restrictions", "previous instructions", "无视", "忽略", "tell them", "never tell", "not tell", "don't tell", "without telling",
+        "instructions", "guidelines", "conceal", "hide ", "quietly", "covert", "knowledge", "without their", "no longer bound", "pretend",
+        "disable", "comply", "from the user", "user is not", "aware", "do not log", "don't log", "not log", "above", "rules",
     ];
     18 UPLOAD: ["upload", "send", "post", "exfil", "transmit", "forward", "submit", "sync", "report", "log ", "backup", "back up", "share", "上传", "发送", "collect"];
     19 GARBLED: ["_0x", "\\x", "fromcharcode", "chr(", "\\u00", "%00"];
     21 BAD_HOST: [
         "webhook.site", "requestbin", "pipedream.net", "hookbin", "beeceptor", "interact.sh", "oast.", "oastify",
         "burpcollaborator", "ngrok", "trycloudflare", "loca.lt", "serveo", "pastebin", "glot.io", "rentry.", "requestcatcher",
+    ];
+    22 DESTROY: [
+        "rm -", "rm(", "rmtree", "rimraf", "removeall", "remove_dir_all", "rmsync", "removesync", "mkfs", "dd if=", "/dev/sd", ":(){",
+        "history", "histfile", "histsize", "/var/log", "wevtutil", "eventlog", "auditctl", "auditd", "vssadmin", "wbadmin", "bcdedit", "tmutil",
+        "chmod", "ufw ", "iptables", "advfirewall", "firewalld", "apparmor", "falcon", "encrypt", "lock ", "admin", "useradd", "net user",
+        "superuser", "format c:", "shred", "clamav", "> /dev/", "delete all", "remove all", "erase", "wipe", "delete every", "docker.sock", "--privileged",
+        "nsenter", "fork bomb", "exhaust",
+    ];
+    23 MINE: ["stratum+", "xmrig", "minerd", "cryptonight", "coinhive", "cpuminer", "minexmr", "supportxmr", "moneroocean", "nanopool", "hashvault"];
+    24 LOOP: ["range(", "while true", "for (;;)", "for(;;)", "seq ", "while(", "while ("];
+    25 AUTORUN: [
+        "install\"", "\"prepare", "\"command\"", "\"args\"", "\"arg\"", "\"run\"", "\"script\"", "createcommand", "startcommand",
+    ];
+    26 TURN: [
+        "[inst]", "<|", "system:", "<system", "[system", "<important", "[admin", "### system", "new instruction", "hidden instruction",
+        "end of", "begin ", "assistant:", "</",
+    ];
+    27 ACT: [
+        "read ", "send", "upload", "forward", "collect", "execute", "run ", "transfer", "post ", "transmit", "copy ", "exfil", "delete",
+        "email ", "submit", "share ", "leak", "install", "download", "append", "include ", "encode", "deliver", "sync ",
     ];
     20 ALWAYS: [
         "after every", "after any", "after each", "after finishing", "after completing", "always", "every task", "any task", "each task",

@@ -6,13 +6,16 @@ use super::pattern::patterns;
 use crate::finding::Finding;
 use crate::inspect::hosts::Known;
 use crate::inspect::page::Page;
-use crate::inspect::rules;
+use crate::inspect::plain;
+use crate::inspect::rules::{self, order};
 use chela_config::Severity;
 
 patterns! {
     COMMENT = r"(?s)<!--(.*?)-->";
     LINK_COMMENT = r#"(?m)^\s*\[[^\]]*\]:\s*(?:#|<>)\s*[("']([^\n]*)[)"']\s*$"#;
-    ORDERS = r"\b(?:you must|ignore|disregard|assistant|the agent|ai (?:agent|model)|system(?: prompt|:)|execute|do not tell|don't tell|do not mention|silently|secretly|before (?:answering|responding)|always (?:run|send|include)|curl |wget |send (?:the|all|your)|exfiltrat|password|api key|token)\b";
+    ORDERS = r"\b(?:you must|ignore|disregard|assistant|the agent|ai (?:agent|model)|system(?: prompt|:)|execute|do not tell|don't tell|do not mention|never (?:tell|mention|reveal)|tell the user|silently|secretly|before (?:answering|responding)|always (?:run|send|include|tell)|curl |wget |send (?:the|all|your|contents)|upload|forward|exfiltrat|password|api key|token|override|you are now|collect|include contents|contents of)\b";
+    SENDS_AWAY = r"\b(?:send|upload|post|forward|transmit|exfiltrate|copy)\b.{0,120}\bto\b.{0,20}https?://";
+    CARRIES_KEY = r"\b(?:include|add|append|attach|embed|send|put|insert)\b.{0,60}\$\{?[a-z_]*(?:key|token|secret|password)\b";
     INVISIBLE_STYLE = r"(?is)<(\w+)[^>]*style\s*=\s*[\x22'][^\x22']*(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?:\.0+)?\s*[;\x22']|color\s*:\s*(?:white|#fff(?:fff)?)\b)[^\x22']*[\x22'][^>]*>(.{1,4000}?)</";
 }
 
@@ -139,13 +142,16 @@ fn blanks(path: &str, text: &str) -> Option<Finding> {
             );
         }
         empty = 0;
+        let padded = trimmed.starts_with('|') && trimmed.trim_end().ends_with('|');
         let inner = trimmed
             .split(|c: char| !c.is_whitespace())
             .map(|blank| blank.chars().count())
             .max()
             .unwrap_or(0);
         let indent = line.chars().count() - trimmed.chars().count();
-        if inner >= MANY_BLANKS || indent >= MANY_BLANKS * 2 {
+        if (inner >= MANY_BLANKS && !(padded && is_table_row(text, at)))
+            || indent >= MANY_BLANKS * 2
+        {
             let message = "goes on behind hundreds of blanks, outside of any window";
             return Some(
                 Finding::error("pushed-out-of-sight", message)
@@ -156,6 +162,16 @@ fn blanks(path: &str, text: &str) -> Option<Finding> {
         }
     }
     None
+}
+
+/// Whether a row is padded to the width of the row above or below, as tables are laid out.
+fn is_table_row(text: &str, at: usize) -> bool {
+    let width = |at: usize| {
+        let row = text.lines().nth(at)?.trim();
+        row.starts_with('|').then(|| row.chars().count())
+    };
+    let own = width(at);
+    own.is_some() && (width(at + 1) == own || at > 0 && width(at - 1) == own)
 }
 
 /// Orders in comments and in elements that are not shown.
@@ -188,8 +204,15 @@ fn comments(path: &str, text: &str) -> Vec<Finding> {
         let worst = inside.iter().map(|finding| finding.severity).max();
         let line = text[..span.start()].matches('\n').count() + 1;
         let line = u32::try_from(line).unwrap_or(u32::MAX);
+        let lower = plain::clean(inner).replace('\n', " ");
+        let bad = order::drops_rules(&lower)
+            || order::hides(&lower) && lower.len() < 2_000
+            || order::deceives(&lower) && lower.len() < 2_000
+            || SENDS_AWAY.is_in(&lower)
+            || CARRIES_KEY.is_in(&lower);
         let message = "gives orders in a part of the text that is not shown to people";
         let finding = match worst {
+            _ if bad => Finding::error("hidden-orders", message),
             Some(Severity::Error | Severity::Warning) => Finding::error("hidden-orders", message),
             _ => Finding::note("hidden-orders", message),
         };

@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::pattern::{Pattern, patterns};
 use super::{Sign, Weight};
 use crate::finding::Finding;
+use crate::inspect::about::About;
 use crate::inspect::hosts::{Known, Link, Place, links};
 use crate::inspect::page::{Kind, Line, Page, Zone};
 use crate::inspect::words::Words;
@@ -26,6 +27,11 @@ patterns! {
     SHELL_SINK = r"\b(?:curl|wget|ncat?|scp|rsync|invoke-webrequest|invoke-restmethod)\b";
     SENT_FILE = r#"(?:=?@|-t\s+|--upload-file\s+|<\s*|\bcat\s+|\bbase64\s+(?:-\S+\s+)*|\btar\s+\S+\s+\S*\s*|--post-file=?\s*|\bscp\s+)["'$({]*[^\s"']*(?:\.env\b|\.ssh\b|id_rsa|id_ed25519|\.aws/|openclaw\.json|clawdbot\.json|login\.keychain|wallet\.dat|\.netrc|\.npmrc|credentials|shadow|_history|\.gnupg|\.config/gcloud|\.kube/config)"#;
     PIPED_ENV = r"(?:^|[\s;&|(`])(?:env|printenv|set)\s*(?:\|\s*(?:grep|base64|gzip|sort|tr|xxd)[^|]*)*\|\s*(?:curl|nc|ncat|wget|base64)\b|\$\(\s*(?:env|printenv|cat\s+\S*(?:\.env|id_rsa|credentials)\S*)\s*(?:\|[^)]*)?\)";
+    PIPED_OUT = r"\|\s*(?:base64\b[^|]*\|\s*)?curl\b.*(?:--data\S*|-d)\s*[\x22']?@-";
+    NAMES_SECRET = r"credential|secret|token|passw|api_?key|private|\benv\b|env_|base64|\.ssh|shadow|passwd|history";
+    SYSTEM_FILE = r"/etc/shadow\b|(?:\.\./){3,}(?:etc|root|home)\b|/proc/(?:self|1)/environ|lsass\b|sam\.hive|ntds\.dit";
+    IN_QUERY = r"[?&](?:key|token|secret|data|d|q|k|env|creds?|password|pass|api_?key|payload|info|u)=[\x22']?\s*(?:[\x22']\s*\+|\.\.|\$\{?|#\{|\{|%s|\x22\s*\.)";
+    ENV_SECRET = r"(?:getenv|environ(?:\.get)?|env)\s*[\[(]\s*[\x22'][a-z0-9_]*(?:key|token|secret|passw|cred)[a-z0-9_]*[\x22']|process\.env\.[a-z0-9_]*(?:key|token|secret|passw|cred)|std::env::var\s*\(";
     DNS = r"\b(?:dig|nslookup|host|ping)\b.{0,60}(?:\$\(|`|\$\{?[a-z_]).{0,80}\.[a-z]{2,}";
     SPOKEN = r"\.env\b.{0,12}files?|files? (?:named|called) [`\x22']?\.env|\.ssh\b|ssh (?:private |public )?(?:keys?|files|folder)|private keys?|seed phrase|recovery phrase|mnemonic|wallet keys|\bkeychain|browser (?:passwords|cookies|history|data)|saved passwords|clipboard|pbpaste|environment variables|credentials? files?|all (?:api keys|credentials|tokens|passwords|secrets)|system prompt|conversation (?:history|transcript|log)|chat (?:history|log)|screenshot\.png|openclaw\.json|memory\.md|password file";
     SENDS_TO = r"\bcurl\b.{0,200}(?:\s-f\b|\s-d\b|--data|\s-t\b|--form|--upload|-x\s*post).{0,300}|(?:upload|send|post|transmit|exfiltrate|forward|submit|report|deliver).{0,120}\b(?:to|at|via)\b.{0,80}(?:https?://|endpoint|webhook)|requests\.post\s*\(";
@@ -39,7 +45,7 @@ patterns! {
 
 /// What kind of secret a line names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Secret {
+pub(super) enum Secret {
     Keys,
     Cloud,
     Browser,
@@ -65,7 +71,7 @@ const SECRETS: [(&Pattern, Secret); 10] = [
     (&DOT_ENV, Secret::Settings),
 ];
 
-fn secret_in(line: &Line) -> Option<Secret> {
+pub(super) fn secret_in(line: &Line) -> Option<Secret> {
     if !line.words.have(Words::SECRET) {
         return None;
     }
@@ -104,6 +110,39 @@ pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>)
             "hides data in a name look-up",
         ));
     }
+    if words.have(Words::POST)
+        && PIPED_OUT.is_in(text)
+        && NAMES_SECRET.is_in(text)
+        && links(text).iter().any(|link| foreign(link, known))
+    {
+        signs.push(Sign::new(
+            "secrets-out",
+            Weight::Dangerous,
+            "pipes something secret or hidden to an address the skill is not about",
+        ));
+    }
+    if line.zone == Zone::Code && words.have(Words::SECRET) && SYSTEM_FILE.is_in(text) {
+        signs.push(Sign::new(
+            "system-file",
+            Weight::Suspicious,
+            "reads a file in which the system keeps its secrets",
+        ));
+    }
+    if page.kind == Kind::Code
+        && words.have(Words::LINK)
+        && IN_QUERY.is_in(text)
+        && links(text).iter().any(|link| foreign(link, known))
+        && page
+            .near(at, 4)
+            .iter()
+            .any(|near| near.words.have(Words::SECRET) && ENV_SECRET.is_in(&near.text))
+    {
+        signs.push(Sign::new(
+            "secrets-out",
+            Weight::Suspicious,
+            "puts a key into an address the skill is not about",
+        ));
+    }
     let inbox = words.have_any(Words::LINK | Words::BAD_HOST)
         && links(text)
             .iter()
@@ -113,7 +152,7 @@ pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>)
             .near(at, 12)
             .iter()
             .any(|near| secret_in(near).is_some());
-        let weight = if secret {
+        let weight = if secret || page.kind == Kind::Code && line.zone == Zone::Code {
             Weight::Dangerous
         } else {
             Weight::Suspicious
@@ -124,8 +163,46 @@ pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>)
             "sends to an inbox that keeps whatever arrives for whoever made it",
         ));
     }
+    if page.kind == Kind::Code && words.have_any(Words::LINK | Words::BAD_HOST) {
+        tunnelled(line, signs);
+    }
     if page.kind == Kind::Prose {
         told_to_send(page, at, known, signs);
+    }
+}
+
+/// A program that sends through a way to somebody's own machine.
+fn tunnelled(line: &Line, signs: &mut Vec<Sign>) {
+    let tunnel = links(&line.text).into_iter().any(|link| {
+        link.place == Place::Tunnel
+            && [
+                "ngrok",
+                "trycloudflare",
+                "loca.lt",
+                "serveo",
+                "localtunnel",
+                "bore.pub",
+                "pagekite",
+            ]
+            .iter()
+            .any(|name| link.host().contains(name))
+    });
+    if tunnel {
+        let weight = if line.words.have(Words::POST) && SINK.is_in(&line.text) {
+            Weight::Dangerous
+        } else {
+            Weight::Suspicious
+        };
+        let what = "goes through a tunnel to a machine nobody can name";
+        signs.push(Sign::new("tunnel", weight, what));
+    }
+}
+
+fn foreign(link: &Link, known: &Known) -> bool {
+    match link.place {
+        Place::Site => !known.has(link),
+        Place::RawIp | Place::ExampleIp | Place::Paste | Place::Inbox | Place::Tunnel => true,
+        _ => false,
     }
 }
 
@@ -135,12 +212,7 @@ fn told_to_send(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
     if !line.words.have_any(Words::UPLOAD | Words::POST) || !SENDS_TO.is_in(&line.text) {
         return;
     }
-    let foreign = |link: &Link| match link.place {
-        Place::Site => !known.has(link),
-        Place::RawIp | Place::ExampleIp | Place::Paste | Place::Inbox | Place::Tunnel => true,
-        _ => false,
-    };
-    if !links(&line.text).iter().any(foreign) {
+    if !links(&line.text).iter().any(|link| foreign(link, known)) {
         return;
     }
     let near = page.near(at, 4);
@@ -189,7 +261,8 @@ pub(super) fn flows(page: &Page, known: &Known) -> Vec<Finding> {
     tainted.walk(&code);
     let mut found = Vec::new();
     for (at, line) in code.iter().enumerate() {
-        if line.about || !line.words.have(Words::POST) || !SINK.is_in(&line.text) {
+        if line.about != About::Nothing || !line.words.have(Words::POST) || !SINK.is_in(&line.text)
+        {
             continue;
         }
         let statement = statement(&code[at..]);
@@ -250,7 +323,7 @@ fn weigh(secret: Secret, whole: bool, statement: &str, page: &Page, known: &Know
 fn hoard(page: &Page, code: &[&Line]) -> Option<Finding> {
     let kinds: BTreeSet<Secret> = code
         .iter()
-        .filter(|line| !line.about)
+        .filter(|line| line.about == About::Nothing)
         .filter_map(|line| secret_in(line))
         .filter(|secret| {
             !matches!(
@@ -312,7 +385,7 @@ impl Taint {
                 self.function = Some(name);
             }
             let own = secret_in(line)
-                .filter(|_| !line.about)
+                .filter(|_| line.about == About::Nothing)
                 .map(|secret| (secret, READ_WHOLE.is_in(text)));
             let held = own.or_else(|| {
                 self.held_by(value_of(text))

@@ -2,6 +2,7 @@
 
 use crate::bundled::BUNDLED;
 use crate::finding::Finding;
+use crate::inspect::plain::look_alike;
 
 /// Names that many people know and would install without looking twice.
 const WELL_KNOWN: [&str; 34] = [
@@ -83,30 +84,6 @@ fn is_random(tail: &str) -> bool {
     (4..=12).contains(&tail.len())
         && (digits > 0 && letters > 1 && !tail.starts_with('v')
             || letters == tail.len() && vowels * 5 < letters)
-}
-
-/// Cyrillic and Greek letters as the Latin ones they look like.
-fn look_alike(c: char) -> char {
-    match c {
-        'а' | 'α' => 'a',
-        'е' | 'ε' => 'e',
-        'о' | 'ο' => 'o',
-        'р' | 'ρ' => 'p',
-        'с' => 'c',
-        'у' => 'y',
-        'х' => 'x',
-        'і' | 'ι' => 'i',
-        'ѕ' => 's',
-        'һ' => 'h',
-        'к' | 'κ' => 'k',
-        'т' | 'τ' => 't',
-        'ԁ' => 'd',
-        'ԛ' => 'q',
-        'ԝ' => 'w',
-        'ɡ' => 'g',
-        'ո' => 'n',
-        c => c,
-    }
 }
 
 /// Whether one letter more, less or other leads from one name to the other.

@@ -3,6 +3,7 @@
 use super::pattern::patterns;
 use super::{Sign, Weight};
 use crate::finding::Finding;
+use crate::inspect::about::About;
 use crate::inspect::hosts::{Known, Link, Place, links, place_of};
 use crate::inspect::page::{Kind, Line, Page, Zone};
 use crate::inspect::words::Words;
@@ -13,7 +14,7 @@ patterns! {
     POWERSHELL = r"\b(?:iex|invoke-expression)\b.*(?:iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring|webclient)|(?:iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring).*\|\s*(?:iex|invoke-expression)\b";
     FETCHED_CODE = r"\b(?:exec|eval|compile|function|runinthiscontext|runinnewcontext)\s*\(\s*(?:await\s*)?\(*\s*(?:await\s*)?(?:requests\.get|urlopen|urllib|httpx\.get|fetch\s*\(|axios)";
     LIVING_OFF = r"\bmshta(?:\.exe)?\s+[\x22']?https?:|regsvr32\b.*/i:https?:|certutil\b.*-urlcache.*https?:|bitsadmin\b.*/transfer.*https?:|rundll32\b.*https?:";
-    SHELLED = r#"(?:os\.system|subprocess\.\w+|popen|execsync|exec|spawn(?:sync)?|shell_exec|do shell script)\s*\(?\s*[\[(]?\s*[frb]*["'`].{0,80}\b(?:curl|wget)\b"#;
+    SHELLED = r#"(?:os\.system|subprocess\.\w+|popen|execsync|exec|spawn(?:sync)?|shell_exec|do shell script|exec\.command|command::new|\bsystem|passthru|%x)\s*[({\[]?\s*[\[(]?\s*[frb]*["'`].{0,80}\b(?:curl|wget)\b"#;
     DECODED_TO_SHELL = r"(?:base64\s+(?:-d\b|--decode|-di\b)|base64\s+-\w*d|openssl\s+(?:enc\s+)?-?\w*\s*-d\b|openssl\s+base64\s+-d|xxd\s+-r).{0,120}\|\s*(?:sudo\s+)?(?:/bin/)?(?:(?:ba|z|da)?sh|python[0-9.]*|perl|node|gunzip)\b";
     DECODED_EVAL = r"(?:\b(?:ba|z)?sh\s+-\w*c|\beval)\s+.{0,20}(?:\$\(|`|<\().{0,400}base64\s+(?:-d|--decode)|\bbase64\s+(?:-d|--decode).{0,60}(?:&&|;|>).{0,80}\b(?:bash|sh|chmod \+x)\b";
     DECODED_CODE = r"\b(?:exec|eval|function|compile)\s*\(.{0,60}(?:b64decode|base64\.|atob\s*\(|fromhex|unhexlify|zlib\.decompress|marshal\.loads|fromcharcode|rot_?13|codecs\.decode|buffer\.from\([^)]*(?:base64|hex))";
@@ -31,6 +32,9 @@ patterns! {
     GARBLED = r"_0x[0-9a-f]{4,}";
     FOREIGN_PACKAGE = r"\bpip[0-9.]*\s+install\b.*--(?:extra-)?index-url[= ]+https?://|\bpip[0-9.]*\s+install\b.*--trusted-host|\b(?:npm|pnpm|yarn|bun)\s+(?:i|add|install)\b\s+(?:-\S+\s+)*https?://\S+\.tgz|--registry[= ]+http://";
     QUOTED_IP = r#"(?:connect|hostname|host|socket|addr|server|ip)\b.{0,20}["'](\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})["']"#;
+    RAW_CONNECT = r#"net\.dial\s*\(\s*"tcp"\s*,\s*"[a-z0-9.-]+\.[a-z]{2,}:\d{4,5}"|tcpsocket\.(?:new|open)\s*\(\s*["'][a-z0-9.-]+\.[a-z]{2,}["']\s*,\s*\d{4,5}|tcpstream::connect\s*\(\s*["'][a-z0-9.-]+:\d{4,5}|\.connect\s*\(\s*\(\s*["'][a-z0-9.-]+\.[a-z0-9]{2,}["']\s*,\s*\d{4,5}"#;
+    OPEN_SHELL = r#"exec\.command\s*\(\s*"(?:sh|bash|cmd|/bin/sh|/bin/bash)"\s*,\s*"(?:-c|/c)"\s*,\s*[a-z]|command::new\s*\(\s*"(?:sh|bash|cmd)"|child_process\.exec\s*\(\s*[a-z_]\w*\s*[,)]|(?:^|\s)system\s*\(\s*[a-z_]\w*\s*\)|io\.popen\s*\(\s*[\x22']cat /etc"#;
+    DYNAMIC_CODE = r"(?:^|[^.\w])eval\s*\(\s*[a-z_]\w*\s*\)|(?:^|[^.\w])exec\s*\(\s*(?:f[\x22']|[a-z_]\w*\s*[,)])|new\s+function\s*\(\s*[a-z_]\w*\s*\)|instance_eval\s*\(\s*[a-z_]|send\s*\(\s*:system";
     DYNAMIC_IMPORT = r"__import__\s*\(\s*[\x22'](?:os|subprocess|base64|socket|urllib)[\x22']\s*\)\s*\.";
 }
 
@@ -104,6 +108,9 @@ pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>)
             "calls into the system in a roundabout way",
         ));
     }
+    if page.kind == Kind::Code && line.about == About::Nothing && is_written(page) {
+        loose(line, signs);
+    }
     if text.contains("ptth") && (text.contains("//:ptth") || text.contains("//:sptth")) {
         signs.push(Sign::new(
             "encoded-command",
@@ -125,6 +132,30 @@ pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>)
             Weight::Suspicious,
             "installs packages from a place of its own",
         ));
+    }
+}
+
+/// Whether a program is one that a person wrote, and not the output of a bundler.
+fn is_written(page: &Page) -> bool {
+    const LONG: usize = 600;
+    page.lines.len() < LONG && page.lines.iter().all(|line| line.raw.len() < 2_000)
+}
+
+/// Doors that a program leaves open to whatever it is given.
+fn loose(line: &Line, signs: &mut Vec<Sign>) {
+    let text = line.text.as_str();
+    if line.words.have_any(Words::BACKDOOR | Words::RUN) && RAW_CONNECT.is_in(text) {
+        let what = "opens a plain connection to another machine";
+        signs.push(Sign::new("raw-connection", Weight::Suspicious, what));
+    }
+    let may_start = line.words.have_any(Words::RUN | Words::BACKDOOR) || text.contains("system");
+    if may_start && OPEN_SHELL.is_in(text) {
+        let what = "gives whatever it is handed to a shell";
+        signs.push(Sign::new("open-shell", Weight::Suspicious, what));
+    }
+    if line.words.have(Words::RUN) && DYNAMIC_CODE.is_in(text) {
+        let what = "runs whatever text it is handed as code";
+        signs.push(Sign::new("dynamic-code", Weight::Suspicious, what));
     }
 }
 
@@ -190,9 +221,10 @@ fn weigh_source(line: &Line, known: &Known) -> Weight {
         }
         Place::Installer => Weight::Note,
         Place::Near => Weight::Suspicious,
-        _ if link.plain => Weight::Dangerous,
+        _ if link.plain && !is_public(link.host()) => Weight::Dangerous,
         Place::Forge | Place::Site if known.has(link) => Weight::Note,
         Place::Forge => Weight::Suspicious,
+        Place::Site if known.speaks_of(link) || is_public(link.host()) => Weight::Suspicious,
         Place::Site => Weight::Dangerous,
     };
     // `curl … | sh` in a sentence is how people speak of it.
@@ -202,6 +234,13 @@ fn weigh_source(line: &Line, known: &Known) -> Weight {
         Weight::Note
     };
     links.iter().map(weigh).max().unwrap_or(unnamed)
+}
+
+/// Names that only public bodies and schools get.
+fn is_public(host: &str) -> bool {
+    [".gov", ".edu", ".mil", ".int", ".ac.uk", ".gov.uk"]
+        .iter()
+        .any(|end| host.ends_with(end))
 }
 
 /// A link nobody honest fetches a program from.
@@ -266,12 +305,12 @@ fn program(page: &Page, known: &Known) -> Vec<Finding> {
     let any_fetch = page
         .lines
         .iter()
-        .any(|line| line.words.have(Words::FETCH) && !line.about);
+        .any(|line| line.words.have(Words::FETCH) && line.about == About::Nothing);
     if !any_fetch {
         return reverse_shell(page);
     }
     for line in page.lines.iter().filter(|line| line.words.have(Words::RUN)) {
-        if WHOLE_EXEC.is_in(&line.text) && !line.about {
+        if WHOLE_EXEC.is_in(&line.text) && line.about == About::Nothing {
             let weight = if foreign {
                 Weight::Suspicious
             } else {

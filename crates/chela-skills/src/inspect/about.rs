@@ -1,0 +1,146 @@
+//! Whether a line does something or speaks of it: skills that teach security quote attacks.
+
+/// How a line stands to what it names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum About {
+    /// It does what it says.
+    Nothing,
+    /// It says what not to do. An order to hide something is written the same way.
+    Warns,
+    /// It teaches, lists signs of attacks, or is a pattern to search for.
+    Speaks,
+}
+
+/// Words of people who write about attacks. Words such as "security" or "audit" are not among
+/// them: lures use those.
+const TOPICS: [&str; 51] = [
+    "detect",
+    "red flag",
+    "malicious",
+    "malware",
+    "suspicious",
+    "dangerous",
+    "attack",
+    "vulnerab",
+    "injection",
+    "exploit",
+    "threat",
+    "forbidden",
+    "not allowed",
+    "blocked",
+    "blocks ",
+    "reject",
+    "refuse",
+    "flag ",
+    "flags ",
+    "flagged",
+    "scan for",
+    "scans for",
+    "scanner",
+    "look for",
+    "check for",
+    "checks for",
+    "unsafe",
+    "insecure",
+    "bad:",
+    "wrong:",
+    "anti-pattern",
+    "antipattern",
+    "✗",
+    "❌",
+    "🚫",
+    "⛔",
+    "cve-",
+    "exfiltrat",
+    "reverse shell",
+    "backdoor",
+    "phishing",
+    "obfuscat",
+    "typosquat",
+    "pentest",
+    "red team",
+    "adversar",
+    "prohibited",
+    "危险",
+    "恶意",
+    "可疑",
+    "攻击",
+];
+
+const WARNINGS: [&str; 12] = [
+    "never ",
+    "don't ",
+    "do not ",
+    "avoid",
+    "deny",
+    "denied",
+    "must not",
+    "should not",
+    "禁止",
+    "不要",
+    "切勿",
+    "instead of ",
+];
+
+/// What a line of prose, a comment or a heading is about.
+pub(super) fn of(line: &str) -> About {
+    let line = &without_names(line);
+    if TOPICS.iter().any(|sign| line.contains(sign)) {
+        About::Speaks
+    } else if WARNINGS.iter().any(|sign| line.contains(sign)) {
+        About::Warns
+    } else {
+        About::Nothing
+    }
+}
+
+/// Without addresses and names of files: what those are called says nothing about the line.
+fn without_names(line: &str) -> String {
+    let is_name = |word: &&str| {
+        word.contains("://")
+            || word.split_once('.').is_some_and(|(before, after)| {
+                before.ends_with(|c: char| c.is_ascii_alphanumeric())
+                    && after.starts_with(|c: char| c.is_ascii_alphabetic())
+            })
+    };
+    let words: Vec<&str> = line.split(' ').filter(|word| !is_name(word)).collect();
+    words.join(" ")
+}
+
+/// Whether a line is a pattern to search for rather than a command.
+pub(super) fn is_pattern(line: &str) -> bool {
+    const SIGNS: [&str; 12] = [
+        r"\s*",
+        r"\s+",
+        r".*\|",
+        r"\|",
+        r"\b",
+        "[^",
+        "(?i",
+        "(?:",
+        "re.compile",
+        "regex",
+        "pattern",
+        "severity",
+    ];
+    /// What begins like this is run, whatever a remark behind it says.
+    const COMMANDS: [&str; 12] = [
+        "curl ",
+        "wget ",
+        "bash ",
+        "sh ",
+        "sudo ",
+        "echo ",
+        "eval ",
+        "iex ",
+        "powershell",
+        "python",
+        "os.system",
+        "subprocess",
+    ];
+    let searches = ["grep ", "rg ", "egrep "]
+        .iter()
+        .any(|tool| line.starts_with(tool));
+    let runs = COMMANDS.iter().any(|command| line.starts_with(command));
+    searches || (!runs && SIGNS.iter().any(|sign| line.contains(sign)))
+}

@@ -1,0 +1,98 @@
+//! What runs without being called: install scripts, hooks of the agent or the editor, files a
+//! language loads by itself.
+
+use super::pattern::patterns;
+use super::{Sign, Weight};
+use crate::finding::Finding;
+use crate::inspect::hosts::{Known, Place, links};
+use crate::inspect::page::{Kind, Page};
+use crate::inspect::words::Words;
+
+patterns! {
+    INSTALL_STEP = r#""(?:pre|post)?install"\s*:\s*"|"(?:prepare|preprepare|postprepare)"\s*:\s*""#;
+    HARMLESS_STEP = r"^\s*$|husky|patch-package|tsc\b|npm run|build|playwright install|electron-rebuild|prisma generate|lefthook|simple-git-hooks|only-allow|opencollective";
+    STEP_ACTS = r#"curl\b|wget\b|https?://|node\s+-e|python[0-9.]*\s+-c|powershell|base64|\beval\b|bash\s+-c|sh\s+-c|/dev/tcp|\|\s*(?:ba)?sh\b|>\s*/dev/null"#;
+    HOOK = r"sessionstart|sessionend|pretooluse|posttooluse|userpromptsubmit|subagentstop|precompact|folderopen|runon|postcreatecommand|poststartcommand|onstartup|\bstop\b";
+    COMMAND_KEY = r#""(?:command|args?|run|script|postcreatecommand|poststartcommand)"\s*:"#;
+    COMMAND_ACTS = r#"\bcurl\b|\bwget\b|\bnc\b|/dev/tcp|base64\s+-|\beval\b|\biwr\b|invoke-webrequest|node\s+-e|python[0-9.]*\s+-c"#;
+    YAML_OBJECT = r"!!python/(?:object|name|module)|!!javax?\.|!ruby/object|!!js/function";
+    CMDCLASS = r"cmdclass\s*=|class\s+\w+\s*\(\s*(?:install|develop|egg_info|build_py|sdist)\s*\)";
+    ACTS = r"urlopen|requests\.(?:get|post)|urlretrieve|os\.system|subprocess\.|socket\.socket|exec\s*\(|b64decode";
+    PICKLED = r"(?:pickle|cloudpickle|dill|joblib|marshal|shelve)\.loads?\s*\(\s*(?:base64|b64decode|requests\.|urlopen|urllib|bytes\.fromhex|zlib|codecs)";
+    PTH_IMPORT = r"^import\s+\S+;|^import\s+(?:os|sys|subprocess|base64)";
+}
+
+pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
+    let line = &page.lines[at];
+    let text = line.text.as_str();
+    if (text.contains("!!") || text.contains("!ruby")) && YAML_OBJECT.is_in(text) {
+        let what = "builds an object while being read, which runs code in careless readers";
+        signs.push(Sign::new("autorun", Weight::Dangerous, what));
+    }
+    if text.contains(".load") && PICKLED.is_in(text) {
+        let what = "unpacks stored objects from a hidden text, which runs code";
+        signs.push(Sign::new("encoded-command", Weight::Dangerous, what));
+    }
+    if page.kind == Kind::Prose || !line.words.have(Words::AUTORUN) {
+        return;
+    }
+    let name = page.path.rsplit('/').next().unwrap_or_default();
+    if name == "package.json" && INSTALL_STEP.is_in(text) {
+        let weight = if STEP_ACTS.is_in(text) {
+            Weight::Dangerous
+        } else if HARMLESS_STEP.is_in(text) {
+            return;
+        } else {
+            Weight::Note
+        };
+        let what = "runs a command by itself as soon as the package is installed";
+        signs.push(Sign::new("autorun", weight, what));
+    }
+    if is_settings(name) && COMMAND_KEY.is_in(text) && COMMAND_ACTS.is_in(text) {
+        let foreign = links(text)
+            .iter()
+            .any(|link| !known.has(link) && !matches!(link.place, Place::Near | Place::Installer));
+        let hooked = page.near(at, 10).iter().any(|near| HOOK.is_in(&near.text));
+        let weight = match (foreign, hooked) {
+            (true, _) => Weight::Dangerous,
+            (false, true) => Weight::Suspicious,
+            (false, false) => Weight::Note,
+        };
+        let what = "has the agent or the editor run a network command by itself";
+        signs.push(Sign::new("autorun", weight, what));
+    }
+}
+
+fn is_settings(name: &str) -> bool {
+    [".json", ".jsonc", ".yaml", ".yml", ".toml"]
+        .iter()
+        .any(|end| name.ends_with(end))
+}
+
+/// Files that a language runs when it starts or installs.
+pub(super) fn across(page: &Page) -> Vec<Finding> {
+    let name = page.path.rsplit('/').next().unwrap_or_default();
+    let mut found = Vec::new();
+    let mut remark = |line: &crate::inspect::page::Line, weight: Weight, what: &'static str| {
+        let sign = Sign::new("autorun", weight, what);
+        found.push(super::finding(&page.path, line, &sign));
+    };
+    if name.ends_with(".pth") || matches!(name, "sitecustomize.py" | "usercustomize.py") {
+        let acts = page
+            .lines
+            .iter()
+            .find(|line| PTH_IMPORT.is_in(&line.text) || ACTS.is_in(&line.text));
+        if let Some(line) = acts {
+            let what = "is run by Python at every start, whatever is started";
+            remark(line, Weight::Dangerous, what);
+        }
+    }
+    if name == "setup.py"
+        && let Some(line) = page.lines.iter().find(|line| CMDCLASS.is_in(&line.text))
+        && page.lines.iter().any(|line| ACTS.is_in(&line.text))
+    {
+        let what = "does more than copying files while it is installed";
+        remark(line, Weight::Suspicious, what);
+    }
+    found
+}

@@ -1,0 +1,220 @@
+//! Secrets gathered in one file and a way out in another: what only the whole package shows.
+
+use std::collections::BTreeSet;
+
+use super::leak::{self, Secret};
+use super::pattern::patterns;
+use super::{Sign, Weight};
+use crate::finding::Finding;
+use crate::inspect::about::About;
+use crate::inspect::hosts::{Known, Link, Place, links};
+use crate::inspect::page::{Kind, Line, Page};
+use crate::inspect::words::Words;
+
+patterns! {
+    ENV_WALK = r"\bfor\s+\w+(?:\s*,\s*\w+)?\s+in\s+(?:sorted\s*\(\s*)?(?:dict\s*\(\s*)?os\.environ|object\.(?:entries|keys)\s*\(\s*process\.env|\bin\s+os\.environ(?:\.items\s*\(\s*\))?\s+if\b|\b(?:env|printenv|set)\s*\|\s*(?:grep|egrep|rg)\b|for\s*\(\s*(?:const|let|var)\s+\w+\s+in\s+process\.env";
+    SIFTS = r"(?:key|token|secret|passw|credential|api)[\x22'|/\])\\]|[\x22'](?:key|token|secret|password|api)|(?:key|token|secret|pass)\|";
+    NAMED_KEY = r#"["'](aws|github|gitlab|stripe|twilio|sendgrid|slack|npm|pypi|docker|heroku|datadog|paypal|coinbase|binance|azure|shopify|digitalocean)_[a-z0-9_]*(?:key|token|secret|password|sid|id)[a-z0-9_]*["']|(?:process\.env\.|\$\{?)(?:aws|github|stripe|slack|npm)_[a-z0-9_]*(?:key|token|secret)"#;
+    BODY = r"json\s*=|data\s*=|body\s*:|--data|\s-d\s|json\.stringify|files\s*=";
+    HEADERS = r"headers\s*[=:]|authorization|bearer|auth\s*=";
+    READS = r"open\s*\(|read_text|read_bytes|readfile|\bcat\s|get-content|copyfile|shutil\.copy|\bcp\s|\btar\s|\bzip\s|expanduser|path\.home|homedir|glob|listdir|readdir|execute\s*\(|sqlite3|file_get_contents|ioutil\.readfile|os\.readfile|fs::read|file\.read";
+    SENDS = r"requests\.(?:post|put|request|patch)\s*\(|session\.post\s*\(|httpx\.(?:post|put)\s*\(|client\.post\s*\(|urlopen\s*\(|urllib\.request\.request\s*\(|\bfetch\s*\(|axios(?:\.post|\.put)?\s*\(|\.sendall\s*\(|https?\.request\s*\(|\bcurl\b.*(?:\s-d|--data|\s-f\b|\s-t\b|-x\s*post|--upload)|\bncat?\b\s+\S+\s+\d+|invoke-(?:webrequest|restmethod)\b.*-(?:body|method\s+post)|\.senddocument\s*\(|http\.post\s*\(|http\.newrequest\s*\(|net::http\.post|reqwest::\w*|\.post\s*\(|smtplib|sendmail|ftplib|storbinary|putobject|paramiko";
+}
+
+/// What a package takes: where it stands and how sure it is.
+struct Taking<'a> {
+    page: &'a Page,
+    line: &'a Line,
+    secret: Secret,
+}
+
+pub(super) fn look(pages: &[Page], known: &Known) -> Option<Finding> {
+    let sinks: Vec<(&Page, &Line)> = pages.iter().flat_map(sinks).collect();
+    if sinks.is_empty() {
+        return None;
+    }
+    let takings: Vec<Taking<'_>> = pages.iter().flat_map(takings).collect();
+    let Some(first) = takings.first() else {
+        return many_keys(pages, &sinks, known);
+    };
+    let mut kinds: Vec<Secret> = takings.iter().map(|taking| taking.secret).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let targets: Vec<Link> = sinks
+        .iter()
+        .flat_map(|(page, line)| targets(page, line))
+        .collect();
+    let foreign = targets.iter().any(|link| match link.place {
+        Place::Site | Place::Forge => !known.has(link),
+        Place::Near | Place::Installer => false,
+        _ => true,
+    });
+    let odd = targets.iter().any(|link| {
+        matches!(
+            link.place,
+            Place::RawIp | Place::ExampleIp | Place::Paste | Place::Inbox | Place::Tunnel
+        )
+    });
+    let sifted = takings
+        .iter()
+        .find(|taking| taking.secret == Secret::Environment);
+    let strong = takings.iter().find(|taking| {
+        matches!(
+            taking.secret,
+            Secret::Keys | Secret::Browser | Secret::Keychain | Secret::Wallet
+        )
+    });
+    let (taking, weight) = match (sifted, strong) {
+        (Some(sifted), _) if foreign => (sifted, Weight::Dangerous),
+        (_, Some(strong)) if foreign => (strong, Weight::Dangerous),
+        _ if odd => (first, Weight::Dangerous),
+        _ if foreign && kinds.len() >= 2 => (first, Weight::Dangerous),
+        _ if foreign => {
+            return many_keys(pages, &sinks, known)
+                .or_else(|| Some(remark(first.page, first.line, Weight::Suspicious)));
+        }
+        _ => return None,
+    };
+    Some(remark(taking.page, taking.line, weight))
+}
+
+fn remark(page: &Page, line: &Line, weight: Weight) -> Finding {
+    let what = "reads secrets in a package that also sends to a place it is not about";
+    let sign = Sign::new("secrets-gathered", weight, what);
+    super::finding(&page.path, line, &sign)
+}
+
+/// Keys of services the package has nothing to do with, and a way out.
+fn many_keys(pages: &[Page], sinks: &[(&Page, &Line)], known: &Known) -> Option<Finding> {
+    let regex = NAMED_KEY.regex()?;
+    for (page, sink) in sinks {
+        let strange = targets(page, sink).iter().any(|link| match link.place {
+            Place::Site => !known.has(link),
+            Place::Near | Place::Installer | Place::Forge => false,
+            _ => true,
+        });
+        if !strange {
+            continue;
+        }
+        let mut services: BTreeSet<&str> = BTreeSet::new();
+        let mut first = None;
+        for line in page
+            .lines
+            .iter()
+            .filter(|line| line.words.have(Words::SECRET))
+        {
+            for service in regex
+                .captures_iter(&line.text)
+                .filter_map(|groups| groups.get(1))
+            {
+                services.insert(service.as_str());
+                first = first.or(Some(line));
+            }
+        }
+        let many = services.len() >= MANY_SERVICES;
+        // A program that works with a service speaks of it beyond the name of its key.
+        services.retain(|service| {
+            if many {
+                return true;
+            }
+            let key = format!("{service}_");
+            !pages
+                .iter()
+                .flat_map(|page| page.lines.iter())
+                .any(|line| line.text.contains(service) && !line.text.contains(&key))
+        });
+        if let Some(line) = first.filter(|_| !services.is_empty()) {
+            let weight = if services.len() >= 2 || is_body(page, sink) {
+                Weight::Dangerous
+            } else {
+                Weight::Suspicious
+            };
+            return Some(remark(page, line, weight));
+        }
+    }
+    None
+}
+
+/// Nobody needs the keys of this many at once.
+const MANY_SERVICES: usize = 3;
+
+/// Whether a line that sends does so in the body rather than as a key of its own.
+fn is_body(page: &Page, sink: &Line) -> bool {
+    let at = page
+        .lines
+        .iter()
+        .position(|line| line.number == sink.number);
+    let statement = at.map_or(&[][..], |at| &page.lines[at..page.lines.len().min(at + 5)]);
+    statement.iter().any(|line| BODY.is_in(&line.text))
+        && !statement.iter().any(|line| HEADERS.is_in(&line.text))
+}
+
+fn takings(page: &Page) -> Vec<Taking<'_>> {
+    if page.kind != Kind::Code || is_data(&page.path) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for (at, line) in page.lines.iter().enumerate() {
+        if line.about != About::Nothing || !line.words.have(Words::SECRET) {
+            continue;
+        }
+        let near = || page.lines[at..page.lines.len().min(at + 4)].iter();
+        if ENV_WALK.is_in(&line.text) && near().any(|next| SIFTS.is_in(&next.text)) {
+            found.push(Taking {
+                page,
+                line,
+                secret: Secret::Environment,
+            });
+            continue;
+        }
+        let secret = leak::secret_in(line).filter(|secret| {
+            !matches!(
+                secret,
+                Secret::Environment | Secret::Settings | Secret::Screen
+            )
+        });
+        if let Some(secret) = secret
+            && near().any(|next| READS.is_in(&next.text))
+        {
+            found.push(Taking { page, line, secret });
+        }
+    }
+    found
+}
+
+fn sinks(page: &Page) -> Vec<(&Page, &Line)> {
+    if page.kind != Kind::Code || is_data(&page.path) {
+        return Vec::new();
+    }
+    page.lines
+        .iter()
+        .filter(|line| {
+            line.about == About::Nothing && line.words.have(Words::POST) && SENDS.is_in(&line.text)
+        })
+        .map(|line| (page, line))
+        .collect()
+}
+
+/// Where a line sends to: the addresses in it, or else those its file names at all.
+fn targets(page: &Page, line: &Line) -> Vec<Link> {
+    let own = links(&line.text);
+    if !own.is_empty() {
+        return own;
+    }
+    page.lines
+        .iter()
+        .filter(|line| {
+            line.words.have_any(Words::LINK | Words::BAD_HOST) && line.about == About::Nothing
+        })
+        .flat_map(|line| links(&line.text))
+        .collect()
+}
+
+/// Files that hold data and do nothing.
+fn is_data(path: &str) -> bool {
+    [
+        ".json", ".yaml", ".yml", ".toml", ".csv", ".svg", ".xml", ".html", ".css", ".lock", ".map",
+    ]
+    .iter()
+    .any(|end| path.ends_with(end))
+}

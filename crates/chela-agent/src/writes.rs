@@ -13,10 +13,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use chela_core::{AgentId, ContentHash};
 use chela_guard::flow::Taint;
 use chela_tools::process::Processes;
-use chela_workspace::trust::{Custody, Judged, Kind};
+use chela_workspace::trust::{Custody, Hand, Judged, Kind, TrustError};
 
 use crate::agent::Agents;
-use crate::trust::{AgentWrite, Extent, note_agent_write};
+use crate::trust::{AgentWrite, Extent, heartbeat_key, note_agent_write};
 use notes::Stamps;
 pub(crate) use shelf::NotedSkill;
 use shelf::{Shelf, Trees};
@@ -37,6 +37,8 @@ pub(crate) struct Before {
     files: BTreeMap<PathBuf, Option<Judged>>,
     notes: Stamps,
     skills: Trees,
+    /// The heartbeat prompt of the config, as it is on disk.
+    heartbeat: Option<String>,
 }
 
 /// What a call does, as far as it is known.
@@ -107,6 +109,7 @@ impl Writes {
                     .map(|path| (path.clone(), look(path)))
                     .collect(),
                 notes: Stamps::default(),
+                heartbeat: None,
                 skills: match paths.iter().any(|path| is_of_skill(&custody, path)) {
                     true => self.shelf.trees(),
                     false => Trees::default(),
@@ -162,6 +165,11 @@ impl Writes {
         if looks_at_skills {
             noted.skills = self.shelf.note(&before.skills, doing);
         }
+        if let Some(after) = &after
+            && let Err(error) = note_heartbeat(before, after, doing, &self.agent)
+        {
+            noted.troubles.push(error.to_string());
+        }
         if let Some(after) = after.filter(|_| goes_on) {
             self.go_on_watching(after, doing);
         }
@@ -192,6 +200,12 @@ impl Writes {
         Some((noted, known.doing))
     }
 
+    /// The heartbeat prompt the config on disk gives this agent.
+    fn heartbeat(&self) -> Option<String> {
+        let loaded = chela_config::load(&self.agents.host);
+        loaded.agent(&self.agent)?.heartbeat.value.prompt
+    }
+
     fn everything(&self, custody: Arc<Custody>) -> Before {
         let knobs = self.agents.assembler.knobs(&self.agent).ok();
         let extra = knobs.map_or(Vec::new(), |knobs| knobs.bootstrap.extra_files.clone());
@@ -199,9 +213,32 @@ impl Writes {
         Before {
             files: files.map(|file| (file.path, file.judged)).collect(),
             notes: Stamps::below(&custody.root().join("memory")),
+            heartbeat: self.heartbeat(),
             skills: self.shelf.trees(),
             custody,
         }
+    }
+}
+
+/// A command that had read foreign text does not choose what the agent is told by the clock.
+fn note_heartbeat(
+    before: &Before,
+    after: &Before,
+    doing: &Doing,
+    agent: &AgentId,
+) -> Result<(), TrustError> {
+    let hand = Hand {
+        turn: &doing.turn,
+        tool: &doing.tool,
+        question: doing.question.as_deref(),
+    };
+    match &after.heartbeat {
+        Some(text) if doing.taint == Taint::Tainted && before.heartbeat.as_ref() != Some(text) => {
+            before
+                .custody
+                .hold_setting(&heartbeat_key(agent), text, &hand)
+        }
+        _ => Ok(()),
     }
 }
 

@@ -138,6 +138,17 @@ impl Custody {
         })
     }
 
+    /// The same for a text of the config, known by its key.
+    pub fn hold_setting(&self, name: &str, text: &str, hand: &Hand<'_>) -> Result<(), TrustError> {
+        let held = self.held_by(Some(text.as_bytes()), hand);
+        TrustBook::change(&self.host, |book| {
+            let entry = book.files.entry(name.to_owned()).or_default();
+            if entry.trusted.as_ref().map(|known| known.hash) != held.hash {
+                entry.held = Some(held);
+            }
+        })
+    }
+
     /// What the agent wanted to write waits for the owner; the file is as it was. `None` is a
     /// deletion.
     pub fn propose(

@@ -16,6 +16,9 @@ use chela_testkit::{Endpoint, Script, Step};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use wait4::Wait4;
 
+#[path = "../tests/it/risky.rs"]
+mod risky;
+
 const RUNS: usize = 40;
 const WARM_TURNS: u32 = 100;
 
@@ -51,9 +54,15 @@ fn main() {
         ("chela context list", &["context", "list"]),
         ("chela context map", &["context", "map"]),
         ("chela doctor", &["doctor"]),
+        ("chela security audit", &["security", "audit"]),
     ] {
         report(name, measure(&chela, home.path(), args), baseline);
     }
+    let bad = tempfile::tempdir().expect("a folder for a home full of problems");
+    run(&chela, bad.path(), &["init"]);
+    risky::plant(bad.path());
+    let audit = measure(&chela, bad.path(), &["security", "audit"]);
+    report("chela security audit, 80 problems", audit, baseline);
     chat(&chela, home.path(), baseline);
 }
 

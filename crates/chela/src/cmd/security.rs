@@ -144,6 +144,9 @@ fn print(
 fn mend(host: &Host, remedy: &Remedy) -> Result<String, Fail> {
     let done = match remedy {
         Remedy::Chmod { path, mode } => {
+            // Another remedy may have taken more away by now.
+            let now = std::fs::metadata(path).map_or(0o777, |meta| meta.permissions().mode());
+            let mode = &(*mode & now & 0o7777);
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(*mode)).map_err(
                 |error| {
                     Fail::new(format!(

@@ -1,6 +1,7 @@
 //! The binary as people use it: real processes, real files, whole outputs.
 
 mod home;
+mod risky;
 mod scene;
 mod secrets;
 mod secrets_in_use;

@@ -4,6 +4,8 @@
 mod dependencies;
 mod docs;
 #[cfg(test)]
+mod keys;
+#[cfg(test)]
 mod rooms;
 
 use std::process::{Command, ExitCode};

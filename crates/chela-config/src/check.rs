@@ -7,10 +7,12 @@ mod agents;
 mod expect;
 mod fill;
 mod forms;
+mod later;
 mod patterns;
 mod walk;
 
 pub(crate) use fill::fill_in;
+pub(crate) use later::not_in_use;
 
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::key_path::{KeyPath, Segment};

@@ -112,12 +112,13 @@ fn strict(gathered: Gathered) -> Vec<Diagnostic> {
     let mut tree = gathered.root.clone();
     let migrated = migrate(&mut tree);
     check::fill_in(Config::SHAPE, &mut tree);
-    let checked = check(&tree);
+    let mut found = check(&tree).findings;
+    found.extend(check::not_in_use(Config::SHAPE, &tree));
     let mut diagnostics = gathered.diagnostics.clone();
     let findings = migrated
         .findings
         .into_iter()
-        .chain(written(checked.findings, &migrated.moves));
+        .chain(written(found, &migrated.moves));
     diagnostics.extend(placed(&gathered, findings, Finding::strict));
     in_file_order(&mut diagnostics);
     diagnostics

@@ -64,6 +64,8 @@ pub struct Rules {
     pub max: Option<f64>,
     pub max_len: Option<usize>,
     pub required: bool,
+    /// It is read and kept; nothing uses it yet.
+    pub later: bool,
 }
 
 impl Rules {
@@ -72,6 +74,7 @@ impl Rules {
         max: None,
         max_len: None,
         required: false,
+        later: false,
     };
 }
 
@@ -119,7 +122,11 @@ pub trait Shaped {
 impl Field {
     /// The doc in one paragraph per line.
     pub fn doc(&self) -> String {
-        tidy_doc(self.raw_doc)
+        let doc = tidy_doc(self.raw_doc);
+        match self.rules.later {
+            true => format!("{doc} Nothing uses it yet."),
+            false => doc,
+        }
     }
 }
 

@@ -60,6 +60,19 @@ impl Bound {
         }
     }
 
+    /// As long as the operator wants, within the share of the window.
+    #[must_use]
+    pub fn as_wanted(self, chars: Option<u64>) -> Self {
+        let Some(wanted) = chars.and_then(|chars| usize::try_from(chars).ok()) else {
+            return self;
+        };
+        let share = self.tokens.map(|tokens| tokens.saturating_mul(4));
+        Self {
+            chars: share.map_or(wanted, |share| wanted.min(share)),
+            ..self
+        }
+    }
+
     /// Keeps what does not fit without its secrets.
     #[must_use]
     pub fn hiding(self, redactor: Arc<Redactor>) -> Self {

@@ -145,7 +145,9 @@ impl Toolbox {
             sandboxed: settings.sandboxed,
         });
         let places = Arc::new(places(&settings));
+        let limits = &settings.view.context_limits.value;
         let bound = Bound::new(settings.model.window, settings.spool.clone())
+            .as_wanted(limits.tool_result_max_chars)
             .hiding(Arc::clone(&settings.redactor));
         let bound = Arc::new(bound);
         let plan = Arc::new(Plan::default());

@@ -113,6 +113,21 @@ fn only_the_invented_keys_are_errors() {
 }
 
 #[test]
+fn a_key_nothing_uses_is_told_by_the_check_alone() {
+    let text = "{ session: { threadBindings: { idleHours: 3 } }, ui: { seamColor: '#aabbcc' } }";
+    let told = validate_source(&host(), text);
+    let paths: Vec<String> = told.iter().map(|one| one.path.to_string()).collect();
+    assert_eq!(
+        paths,
+        ["session.threadBindings", "ui.seamColor"],
+        "{told:?}"
+    );
+    let is_a_note = |one: &Diagnostic| one.code == "not-in-use" && one.severity == Severity::Note;
+    assert!(told.iter().all(is_a_note), "{told:?}");
+    assert!(load_text(&host(), text).diagnostics.is_empty());
+}
+
+#[test]
 fn a_migrated_config_needs_no_migration() {
     for name in samples() {
         let before = load_text(&host(), &sample(&name));

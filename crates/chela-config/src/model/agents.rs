@@ -14,6 +14,7 @@ section! {
         /// The roster, as a map from id to agent. Read as `agents.list`.
         entries: BTreeMap<String, AgentEntry>,
         /// `explicit`: a message that no binding claims has no owner and is not answered.
+        [later]
         ownership: Option<Ownership>,
     }
 
@@ -24,18 +25,24 @@ section! {
         /// Model for pictures when the main one cannot see.
         image_model: Option<ModelChoice>,
         /// Model that makes pictures.
+        [later]
         image_generation_model: Option<ModelChoice>,
         /// Model that makes videos.
+        [later]
         video_generation_model: Option<ModelChoice>,
         /// Model that makes music.
+        [later]
         music_generation_model: Option<ModelChoice>,
         /// Try another provider when one cannot make pictures, videos or music.
+        [later]
         media_generation_auto_provider_fallback: Option<bool>,
         /// Model that reads PDF files.
+        [later]
         pdf_model: Option<ModelChoice>,
         /// Largest PDF read, in megabytes.
         pdf_max_mb: f64 = 10.0,
         /// Most pages of a PDF that are read.
+        [later]
         pdf_max_pages: u32 = 20,
         /// Cheap model for small jobs such as titles.
         utility_model: Option<String>,
@@ -88,10 +95,13 @@ section! {
         /// How times are written in the prompt.
         time_format: TimeFormat,
         /// Time zone of message envelopes: `utc`, `local`, `user` or a zone name.
+        [later]
         envelope_timezone: Option<String>,
         /// Whether message envelopes carry the time.
+        [later]
         envelope_timestamp: OnOff = OnOff::On,
         /// Whether message envelopes carry the time since the last message.
+        [later]
         envelope_elapsed: OnOff = OnOff::On,
         /// Search over memory files. Also read from `memory.search`.
         memory_search: MemorySearch,
@@ -108,23 +118,29 @@ section! {
         /// Elevated level until a message says otherwise.
         elevated_default: ElevatedLevel,
         /// Fast mode until a message says otherwise.
+        [later]
         fast_mode_default: Option<OrAuto<bool>>,
         /// How tool progress is described.
+        [later]
         tool_progress_detail: Option<ToolProgressDetail>,
         /// Replies are sent in blocks while they are written.
+        [later]
         block_streaming_default: OnOff,
         /// Where a block may end.
+        [later]
         block_streaming_break: Option<BlockBreak>,
         /// Size of the blocks.
+        [later]
         block_streaming_chunk: BlockChunk,
         /// Joining of small blocks.
+        [later]
         block_streaming_coalesce: BlockCoalesce,
         /// A pause before each block, as a person would make.
         human_delay: HumanDelay,
         /// When the typing sign is shown.
         typing_mode: Option<TypingMode>,
         /// Seconds between typing signs.
-        [min 1]
+        [min 1, later]
         typing_interval_seconds: Option<u64>,
         /// Longest run, in seconds.
         [min 1]
@@ -136,11 +152,13 @@ section! {
         [min 1]
         max_concurrent: Option<u32>,
         /// Largest received file the agent sees, in megabytes.
+        [later]
         media_max_mb: f64 = 5.0,
         /// Longest side of a picture sent to the model, in pixels.
-        [min 1]
+        [min 1, later]
         image_max_dimension_px: u32 = 1_200,
         /// How much detail pictures keep.
+        [later]
         image_quality: ImageQuality,
         /// Periodic runs without a message.
         heartbeat: Heartbeat,
@@ -153,10 +171,13 @@ section! {
         /// Command line programs used as models.
         cli_backends: BTreeMap<String, OpenMap>,
         /// Which runtime drives the agent.
+        [later]
         agent_runtime: Foreign,
         /// Settings of the embedded runtime.
+        [later]
         embedded_pi: Foreign,
         /// Settings of the embedded runtime.
+        [later]
         embedded_agent: Foreign,
         /// Settings that may change or go.
         experimental: Foreign,
@@ -221,13 +242,15 @@ section! {
         /// Whether reasoning is shown.
         reasoning_default: Option<ReasoningVisibility>,
         /// Fast mode until a message says otherwise.
+        [later]
         fast_mode_default: Option<OrAuto<bool>>,
         /// How tool progress is described.
+        [later]
         tool_progress_detail: Option<ToolProgressDetail>,
         /// When the typing sign is shown.
         typing_mode: Option<TypingMode>,
         /// Seconds between typing signs.
-        [min 1]
+        [min 1, later]
         typing_interval_seconds: Option<u64>,
         /// A pause before each block, as a person would make.
         human_delay: Option<HumanDelay>,
@@ -252,12 +275,15 @@ section! {
         /// What runs the agent.
         runtime: Option<AgentRuntime>,
         /// Which runtime drives the agent.
+        [later]
         agent_runtime: Option<Foreign>,
         /// Plugin slots of this agent.
         plugins: Option<Foreign>,
         /// Settings of the embedded runtime.
+        [later]
         embedded_pi: Option<Foreign>,
         /// Settings of the embedded runtime.
+        [later]
         embedded_agent: Option<Foreign>,
         /// Settings that may change or go.
         experimental: Option<Foreign>,
@@ -270,8 +296,10 @@ section! {
         /// Parameters sent with every request to this model.
         params: OpenMap,
         /// Stream the answer.
+        [later]
         streaming: Option<bool>,
         /// Which runtime drives the model.
+        [later]
         agent_runtime: Foreign,
     }
 
@@ -286,14 +314,18 @@ section! {
         /// Name.
         name: Option<String>,
         /// Theme, in a few words.
+        [later]
         theme: Option<String>,
         /// Emoji.
         emoji: Option<String>,
         /// Picture: a path in the workspace, an address or a data URL.
+        [later]
         avatar: Option<String>,
         /// Creature or character.
+        [later]
         creature: Option<String>,
         /// Manner, in a few words.
+        [later]
         vibe: Option<String>,
     }
 
@@ -322,7 +354,7 @@ section! {
         /// Longest run in seconds; 0: no limit.
         run_timeout_seconds: u64,
         /// Longest wait for a result to be delivered, in milliseconds.
-        [min 1]
+        [min 1, later]
         announce_timeout_ms: u64 = 120_000,
         /// Sessions of finished agents are put away after this many minutes; 0: never.
         archive_after_minutes: u64 = 60,
@@ -357,32 +389,36 @@ section! {
         /// Kind of pause.
         mode: HumanDelayMode,
         /// Shortest pause in milliseconds, for `custom`.
+        [later]
         min_ms: Option<u64>,
         /// Longest pause in milliseconds, for `custom`.
+        [later]
         max_ms: Option<u64>,
     }
 
     /// Size of the blocks a reply is sent in.
     struct BlockChunk {
         /// Fewest characters.
-        [min 1]
+        [min 1, later]
         min_chars: Option<u64>,
         /// Most characters.
         [min 1]
         max_chars: Option<u64>,
         /// Where to cut.
+        [later]
         break_preference: Option<BreakPreference>,
     }
 
     /// Joining of small blocks.
     struct BlockCoalesce {
         /// Fewest characters.
-        [min 1]
+        [min 1, later]
         min_chars: Option<u64>,
         /// Most characters.
         [min 1]
         max_chars: Option<u64>,
         /// Wait this many milliseconds for more.
+        [later]
         idle_ms: Option<u64>,
     }
 

@@ -29,14 +29,18 @@ section! {
         [required]
         channel: String,
         /// Account, `*` for any. Unset: the default account.
+        [later]
         account_id: Option<String>,
         /// Person, group or channel.
         peer: Option<BindingPeer>,
         /// Discord server.
+        [later]
         guild_id: Option<IdText>,
         /// Discord roles.
+        [later]
         roles: Vec<IdText>,
         /// Slack team.
+        [later]
         team_id: Option<IdText>,
     }
 
@@ -63,6 +67,7 @@ section! {
     /// Groups that several agents answer.
     struct Broadcast {
         /// All at once, or one after the other.
+        [later]
         strategy: BroadcastStrategy,
         ..peers: BTreeMap<String, Vec<String>>,
     }

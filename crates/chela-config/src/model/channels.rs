@@ -10,6 +10,7 @@ section! {
         /// Holds for every channel that does not say otherwise.
         defaults: ChannelDefaults,
         /// Model per channel, then per peer.
+        [later]
         model_by_channel: BTreeMap<String, BTreeMap<String, String>>,
         ..by_name: BTreeMap<String, Channel>,
     }
@@ -19,6 +20,7 @@ section! {
         /// Which groups are answered.
         group_policy: Option<GroupPolicy>,
         /// Which quoted and forwarded messages the agent sees.
+        [later]
         context_visibility: Option<ContextVisibility>,
         /// What of heartbeats is shown.
         heartbeat_visibility: HeartbeatVisibility,
@@ -42,28 +44,36 @@ section! {
         /// Token of the bot.
         bot_token: Option<Secret>,
         /// Token of the app.
+        [later]
         app_token: Option<Secret>,
         /// Token.
         token: Option<Secret>,
         /// Accounts by name.
         accounts: BTreeMap<String, ChannelAccount>,
         /// Account used when none is named.
+        [later]
         default_account: Option<String>,
         /// Earlier messages shown to the agent.
+        [later]
         history_limit: Option<u64>,
         /// The same, in direct messages.
+        [later]
         dm_history_limit: Option<u64>,
         /// Longest message sent, in characters.
+        [later]
         text_chunk_limit: Option<u64>,
         /// Largest file, in megabytes.
+        [later]
         media_max_mb: Option<f64>,
         /// Text before every reply.
+        [later]
         response_prefix: Option<String>,
         /// How often the agent reacts with emoji.
         reaction_level: Option<ReactionLevel>,
         /// What of heartbeats is shown.
         heartbeat_visibility: Option<HeartbeatVisibility>,
         /// Which quoted and forwarded messages the agent sees.
+        [later]
         context_visibility: Option<ContextVisibility>,
         /// Commands in this channel.
         commands: ChannelCommands,
@@ -90,6 +100,7 @@ section! {
     /// Commands in one channel.
     struct ChannelCommands {
         /// Only the owner may use commands here.
+        [later]
         enforce_owner_for_commands: Option<bool>,
         ..other: OpenMap,
     }

@@ -12,11 +12,12 @@ section! {
         /// Register commands with the platform.
         native: OrAuto<bool> = OrAuto::Auto(Auto::Auto),
         /// Register skills as commands with the platform.
+        [later]
         native_skills: OrAuto<bool> = OrAuto::Auto(Auto::Auto),
         /// Allow `!cmd`.
         bash: bool,
         /// Wait this many milliseconds for `!cmd`.
-        [max 30_000]
+        [max 30_000, later]
         bash_foreground_ms: u64 = 2_000,
         /// Allow `/config`.
         config: bool,
@@ -29,6 +30,7 @@ section! {
         /// Allow `/restart`.
         restart: bool = true,
         /// Check groups of people as well.
+        [later]
         use_access_groups: Option<bool>,
         /// Ids of the owner, as `channel:id` or `id`.
         owner_allow_from: Vec<IdText>,

@@ -21,6 +21,7 @@ section! {
         /// Read anything at all.
         enabled: bool = true,
         /// Which starts count.
+        [later]
         apply_on: Vec<SessionStart> = vec![SessionStart::New, SessionStart::Reset],
         /// Daily notes read, counting back from today.
         daily_memory_days: u32 = 2,
@@ -137,14 +138,17 @@ section! {
         /// Check the size in the middle of a turn as well.
         mid_turn_precheck: Enabled,
         /// When the memory index is brought up to date afterwards.
+        [later]
         post_index_sync: PostIndexSync,
         /// Headings of AGENTS.md repeated after a compaction.
         post_compaction_sections: Option<Vec<String>>,
         /// Summarise before a run once the transcript is this large.
         max_active_transcript_bytes: Option<ByteSize>,
         /// Cut the stored transcript after a compaction.
+        [later]
         truncate_after_compaction: bool,
         /// Tell the user when it happens.
+        [later]
         notify_user: bool,
         /// Let the agent write notes before it forgets.
         memory_flush: MemoryFlush,

@@ -10,7 +10,7 @@ section! {
         /// Where jobs are stored.
         store: Option<String>,
         /// Jobs at the same time.
-        [min 1]
+        [min 1, later]
         max_concurrent_runs: Option<u32>,
         /// Trying again.
         retry: CronRetry,
@@ -19,14 +19,19 @@ section! {
         /// Token sent to that address.
         webhook_token: Option<Secret>,
         /// How long sessions of finished jobs are kept; a bare number is hours.
+        [later]
         session_retention: OrOff<DurationText> = OrOff::On("24h".into()),
         /// How much of the run history is kept.
+        [later]
         run_log: CronRunLog,
         /// Word when a job keeps failing.
+        [later]
         failure_alert: CronFailureAlert,
         /// Where that word goes.
+        [later]
         failure_destination: CronDestination,
         /// Small programs that start jobs.
+        [later]
         triggers: Foreign,
         /// Jobs written in this file.
         jobs: Option<serde_json::Value>,
@@ -35,11 +40,13 @@ section! {
     /// Trying again.
     struct CronRetry {
         /// How often.
-        [max 10]
+        [max 10, later]
         max_attempts: Option<u32>,
         /// Pauses in milliseconds.
+        [later]
         backoff_ms: Vec<u64>,
         /// After which failures.
+        [later]
         retry_on: Vec<String>,
     }
 
@@ -48,7 +55,7 @@ section! {
         /// Most bytes.
         max_bytes: Option<ByteSize>,
         /// Most lines.
-        [min 1]
+        [min 1, later]
         keep_lines: Option<u64>,
     }
 
@@ -60,12 +67,15 @@ section! {
         [min 1]
         after: u32 = 2,
         /// At most once in this many milliseconds.
+        [later]
         cooldown_ms: u64 = 3_600_000,
         /// Skipped runs count as well.
+        [later]
         include_skipped: bool,
         /// To a chat or to the webhook.
         mode: Option<CronAlertMode>,
         /// Account.
+        [later]
         account_id: Option<String>,
     }
 
@@ -76,6 +86,7 @@ section! {
         /// Address.
         to: Option<IdText>,
         /// Account.
+        [later]
         account_id: Option<String>,
         /// To a chat or to the webhook.
         mode: Option<CronAlertMode>,

@@ -10,13 +10,15 @@ section! {
         /// What to gather.
         flags: Vec<String>,
         /// Warn about a session stuck for this many milliseconds.
-        [min 1]
+        [min 1, later]
         stuck_session_warn_ms: Option<u64>,
         /// OpenTelemetry.
         otel: Otel,
         /// A log of what was cached.
+        [later]
         cache_trace: CacheTrace,
         /// Memory use.
+        [later]
         memory_pressure_snapshot: Option<serde_json::Value>,
     }
 
@@ -27,27 +29,35 @@ section! {
         /// Address.
         endpoint: Option<String>,
         /// Address for traces.
+        [later]
         traces_endpoint: Option<String>,
         /// Address for metrics.
+        [later]
         metrics_endpoint: Option<String>,
         /// Address for logs.
+        [later]
         logs_endpoint: Option<String>,
         /// Protocol.
         protocol: OtelProtocol,
         /// Extra headers.
         headers: std::collections::BTreeMap<String, Secret>,
         /// Name of the service.
+        [later]
         service_name: Option<String>,
         /// Send traces.
+        [later]
         traces: Option<bool>,
         /// Send metrics.
+        [later]
         metrics: Option<bool>,
         /// Send logs.
+        [later]
         logs: Option<bool>,
         /// Share of traces sent.
-        [min 0.0, max 1.0]
+        [min 0.0, max 1.0, later]
         sample_rate: Option<f64>,
         /// Send every so many milliseconds.
+        [later]
         flush_interval_ms: Option<u64>,
         /// Send what was said as well.
         capture_content: Option<Switch<OpenMap>>,
@@ -60,12 +70,16 @@ section! {
         /// Write it.
         enabled: bool,
         /// Where.
+        [later]
         file_path: Option<String>,
         /// With messages.
+        [later]
         include_messages: Option<bool>,
         /// With prompts.
+        [later]
         include_prompt: Option<bool>,
         /// With the system prompt.
+        [later]
         include_system: Option<bool>,
     }
 
@@ -79,8 +93,10 @@ section! {
         [min 1]
         max_file_bytes: Option<u64>,
         /// What goes to the terminal.
+        [later]
         console_level: Option<LogLevel>,
         /// How it looks there.
+        [later]
         console_style: Option<ConsoleStyle>,
         /// Whether the owner's own screen hides what looks like a secret. Values the config
         /// knows are hidden always, and nothing else ever goes to a model or a record.

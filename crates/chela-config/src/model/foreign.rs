@@ -9,10 +9,12 @@ section! {
     /// The page in the browser.
     struct Ui {
         /// Colour of the seams.
+        [later]
         seam_color: Option<HexColor>,
         /// The agent on the page.
         assistant: UiAssistant,
         /// Looks that may change or go.
+        [later]
         prefs: Foreign,
     }
 
@@ -22,6 +24,7 @@ section! {
         [max_len 50]
         name: Option<String>,
         /// Picture.
+        [later]
         avatar: Option<String>,
     }
 

@@ -13,12 +13,14 @@ section! {
         /// Which addresses it listens on.
         bind: GatewayBind,
         /// The address for `custom`.
+        [later]
         custom_bind_host: Option<String>,
         /// Who may speak to it.
         auth: GatewayAuth,
         /// Proxies whose headers are believed.
         trusted_proxies: Vec<String>,
         /// Believe `X-Real-IP` as well.
+        [later]
         allow_real_ip_fallback: Option<bool>,
         /// The web page.
         control_ui: ControlUi,
@@ -41,14 +43,16 @@ section! {
         /// Push messages to phones.
         push: Foreign,
         /// Check channels every so many minutes; 0: never.
+        [later]
         channel_health_check_minutes: Option<u64>,
         /// A channel that was silent for so many minutes is checked.
-        [min 1]
+        [min 1, later]
         channel_stale_event_threshold_minutes: Option<u64>,
         /// Restarts of a channel per hour.
-        [min 1]
+        [min 1, later]
         channel_max_restarts_per_hour: Option<u64>,
         /// Longest handshake, in milliseconds.
+        [later]
         handshake_timeout_ms: Option<u64>,
     }
 
@@ -61,10 +65,12 @@ section! {
         /// Password.
         password: Option<Secret>,
         /// People signed in to Tailscale may.
+        [later]
         allow_tailscale: Option<bool>,
         /// Slow down guessing.
         rate_limit: Foreign,
         /// A proxy that has checked the caller.
+        [later]
         trusted_proxy: Foreign,
     }
 
@@ -73,14 +79,17 @@ section! {
         /// Serve it.
         enabled: Option<bool>,
         /// Path it is served at.
+        [later]
         base_path: Option<String>,
         /// Folder it is served from.
         root: Option<String>,
         /// Addresses it may be opened from.
         allowed_origins: Vec<String>,
         /// What embedded pages may do.
+        [later]
         embed_sandbox: Option<String>,
         /// Embed pages from elsewhere.
+        [later]
         allow_external_embed_urls: Option<bool>,
         /// Allow signing in without encryption.
         allow_insecure_auth: Option<bool>,
@@ -89,6 +98,7 @@ section! {
         /// Do not ask for a paired device. Dangerous.
         dangerously_disable_device_auth: Option<bool>,
         /// Widest message, as CSS.
+        [later]
         chat_message_max_width: Option<serde_json::Value>,
     }
 
@@ -105,12 +115,16 @@ section! {
         /// Password.
         password: Option<Secret>,
         /// Fingerprint of its certificate.
+        [later]
         tls_fingerprint: Option<String>,
         /// Machine for `ssh`.
+        [later]
         ssh_target: Option<String>,
         /// Key file for `ssh`.
+        [later]
         ssh_identity: Option<String>,
         /// Port there.
+        [later]
         remote_port: Option<u16>,
     }
 
@@ -119,8 +133,10 @@ section! {
         /// Nothing, restart, apply, or whichever suits.
         mode: ReloadMode,
         /// Wait this many milliseconds for more changes.
+        [later]
         debounce_ms: Option<u64>,
         /// Longest wait for running work, in milliseconds.
+        [later]
         deferral_timeout_ms: Option<u64>,
     }
 
@@ -129,12 +145,15 @@ section! {
         /// Encrypt.
         enabled: Option<bool>,
         /// Make a certificate.
+        [later]
         auto_generate: Option<bool>,
         /// Certificate.
+        [later]
         cert_path: Option<String>,
         /// Its key.
         key_path: Option<String>,
         /// Authority that signed it.
+        [later]
         ca_path: Option<String>,
     }
 
@@ -143,12 +162,14 @@ section! {
         /// Which are served.
         endpoints: HttpEndpoints,
         /// Headers for security.
+        [later]
         security_headers: Foreign,
     }
 
     /// Which HTTP endpoints are served.
     struct HttpEndpoints {
         /// `/v1/chat/completions`.
+        [later]
         chat_completions: HttpEndpoint,
         /// `/v1/responses`.
         responses: HttpEndpoint,
@@ -161,7 +182,7 @@ section! {
         /// Serve it.
         enabled: bool,
         /// Largest request, in bytes.
-        [min 1]
+        [min 1, later]
         max_body_bytes: u64 = 20_971_520,
         ..other: OpenMap,
     }

@@ -82,6 +82,7 @@ section! {
     /// Checks before something is installed.
     struct Security {
         /// A program that decides.
+        [later]
         install_policy: InstallPolicy,
         /// Findings of the audit.
         audit: Foreign,

@@ -10,6 +10,7 @@ section! {
         /// Agent that runs when no agent has a block of its own.
         agent_id: Option<String>,
         /// Only in these hours.
+        [later]
         active_hours: ActiveHours,
         /// Model for these runs.
         model: Option<String>,
@@ -18,10 +19,12 @@ section! {
         /// Where alerts go: `owner`, `last`, `none` or a channel.
         target: String = "owner".into(),
         /// Whether alerts may go to direct messages.
+        [later]
         direct_policy: AllowBlock,
         /// Address, with an explicit channel as target.
         to: Option<IdText>,
         /// Account, with an explicit channel as target.
+        [later]
         account_id: Option<String>,
         /// What the agent is asked; replaces the built-in text.
         prompt: Option<String>,
@@ -31,16 +34,20 @@ section! {
         /// Leave the workspace files out.
         light_context: bool,
         /// A fresh session for each run.
+        [later]
         isolated_session: bool,
         /// An answer with `HEARTBEAT_OK` and at most this many other characters is dropped.
         ack_max_chars: u64 = 300,
         /// Deliver the reasoning as well.
+        [later]
         include_reasoning: bool,
         /// Explain heartbeats in the system prompt.
         include_system_prompt_section: bool = true,
         /// Skip a run while the agent is busy.
+        [later]
         skip_when_busy: bool,
         /// Leave tool errors out of alerts.
+        [later]
         suppress_tool_error_warnings: bool,
     }
 

@@ -14,6 +14,7 @@ section! {
         /// Token callers must send.
         token: Option<Secret>,
         /// Session they run in unless they name one.
+        [later]
         default_session_key: Option<String>,
         /// Callers may name a session.
         allow_request_session_key: bool,
@@ -22,11 +23,13 @@ section! {
         /// Agents they may name.
         allowed_agent_ids: Option<Vec<String>>,
         /// Largest request, in bytes.
-        [min 1]
+        [min 1, later]
         max_body_bytes: u64 = 262_144,
         /// Ready-made mappings, for example `gmail`.
+        [later]
         presets: Vec<String>,
         /// Folder of programs that change requests.
+        [later]
         transforms_dir: Option<String>,
         /// What each path does.
         mappings: Vec<HookMapping>,
@@ -45,6 +48,7 @@ section! {
         /// Wake the agent, or run it.
         action: Option<HookAction>,
         /// When it is woken.
+        [later]
         wake_mode: Option<WakeMode>,
         /// Name shown.
         name: Option<String>,
@@ -65,6 +69,7 @@ section! {
         /// Address for the answer.
         to: Option<IdText>,
         /// Account for the answer.
+        [later]
         account_id: Option<String>,
         /// Model.
         model: Option<String>,
@@ -74,6 +79,7 @@ section! {
         [min 1]
         timeout_seconds: Option<u64>,
         /// Program that changes the request.
+        [later]
         transform: Foreign,
     }
 
@@ -88,16 +94,19 @@ section! {
         /// Subscription.
         subscription: Option<String>,
         /// Token of the push.
+        [later]
         push_token: Option<Secret>,
         /// Address of the hook.
+        [later]
         hook_url: Option<String>,
         /// Include the text.
+        [later]
         include_body: Option<bool>,
         /// Most bytes of the text.
         [min 1]
         max_bytes: Option<u64>,
         /// Renew every so many minutes.
-        [min 1]
+        [min 1, later]
         renew_every_minutes: Option<u64>,
         /// Do not mark mails as foreign text. Dangerous.
         allow_unsafe_external_content: bool,
@@ -118,6 +127,7 @@ section! {
         /// Only for these events.
         events: Option<Vec<String>>,
         /// Handlers, in the older form.
+        [later]
         handlers: Vec<OpenMap>,
         /// Hooks by name.
         entries: BTreeMap<String, HookEntry>,

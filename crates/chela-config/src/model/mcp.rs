@@ -11,6 +11,7 @@ section! {
         /// Servers by name; their tools are called `name__tool`.
         servers: BTreeMap<String, McpServer>,
         /// Stop an unused server after this many milliseconds.
+        [later]
         session_idle_ttl_ms: u64 = 600_000,
     }
 }
@@ -37,10 +38,13 @@ section! {
         /// `oauth` signs in.
         auth: Option<serde_json::Value>,
         /// Give up on a request after this many milliseconds.
+        [later]
         request_timeout_ms: Option<u64>,
         /// Give up on connecting after this many milliseconds.
+        [later]
         connection_timeout_ms: Option<u64>,
         /// Which of its tools are used.
+        [later]
         tool_filter: ToolFilter,
         ..other: OpenMap,
     }
@@ -52,6 +56,7 @@ section! {
         /// Only these; `*` matches any text.
         include: Option<Vec<String>>,
         /// Never these.
+        [later]
         exclude: Vec<String>,
     }
 }

@@ -50,6 +50,7 @@ section! {
         /// More files, folders or globs.
         extra_paths: Vec<ExtraPath>,
         /// Remember across the agent's private chats.
+        [later]
         remember_across_conversations: Option<bool>,
         /// Remote embedding service.
         remote: MemoryRemote,
@@ -104,6 +105,7 @@ section! {
         /// Folder for models.
         model_cache_dir: Option<String>,
         /// Tokens of context.
+        [later]
         context_size: Option<OrAuto<u32>>,
     }
 
@@ -187,6 +189,7 @@ section! {
         /// After this many new messages.
         delta_messages: u64 = 50,
         /// After a compaction.
+        [later]
         post_compaction_force: Option<bool>,
     }
 

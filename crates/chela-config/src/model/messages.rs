@@ -8,10 +8,13 @@ section! {
     /// Messages in and out.
     struct Messages {
         /// Text before every message in.
+        [later]
         message_prefix: Option<String>,
         /// Text before every reply; `auto` is the agent's name.
+        [later]
         response_prefix: Option<String>,
         /// How replies reach the chat.
+        [later]
         visible_replies: Option<VisibleReplies>,
         /// Groups.
         group_chat: GroupChat,
@@ -22,18 +25,24 @@ section! {
         /// Joining messages that arrive together.
         inbound: Inbound,
         /// Emoji that says a message was seen.
+        [later]
         ack_reaction: Option<String>,
         /// Which messages get it.
+        [later]
         ack_reaction_scope: Option<AckScope>,
         /// Take it away after the reply.
+        [later]
         remove_ack_after_reply: Option<bool>,
         /// Emoji that show what the agent is doing.
+        [later]
         status_reactions: Foreign,
         /// Keep tool errors out of the chat.
+        [later]
         suppress_tool_errors: Option<bool>,
         /// How usage is shown under replies.
         response_usage: Option<String>,
         /// Lines under replies that show usage.
+        [later]
         usage_template: Option<serde_json::Value>,
         /// Voice.
         tts: Tts,
@@ -44,8 +53,10 @@ section! {
         /// Patterns that count as a mention.
         mention_patterns: Option<Vec<String>>,
         /// Earlier messages shown to the agent.
+        [later]
         history_limit: Option<u64>,
         /// How replies reach the chat.
+        [later]
         visible_replies: Option<VisibleReplies>,
         /// React only when mentioned.
         require_mention: Option<bool>,
@@ -58,8 +69,10 @@ section! {
         /// The same, by channel.
         by_channel: BTreeMap<String, QueueMode>,
         /// Wait this many milliseconds for more.
+        [later]
         debounce_ms: u64 = 500,
         /// The same, by channel.
+        [later]
         debounce_ms_by_channel: BTreeMap<String, u64>,
         /// Most messages held.
         [min 1]
@@ -71,6 +84,7 @@ section! {
     /// Joining messages that arrive together.
     struct Inbound {
         /// Wait this many milliseconds for more.
+        [later]
         debounce_ms: Option<u64>,
         /// The same, by channel.
         by_channel: BTreeMap<String, u64>,
@@ -91,6 +105,7 @@ section! {
         /// When the agent may stay silent.
         silent_reply: Option<SilentReply>,
         /// What is sent instead of silence.
+        [later]
         silent_reply_rewrite: Foreign,
     }
 }
@@ -107,8 +122,10 @@ section! {
         /// A hint about the voice for the prompt.
         hint: Option<String>,
         /// Model that shortens long replies.
+        [later]
         summary_model: Option<String>,
         /// Most characters spoken.
+        [later]
         max_text_length: Option<u64>,
         /// Give up after this many milliseconds.
         timeout_ms: Option<u64>,

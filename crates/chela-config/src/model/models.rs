@@ -12,10 +12,12 @@ section! {
         /// Endpoints by id; the id is the first part of `provider/model`.
         providers: BTreeMap<String, Provider>,
         /// Price tables.
+        [later]
         pricing: Foreign,
         /// Proxy for requests.
         proxy: Option<String>,
         /// Finding models at Amazon Bedrock.
+        [later]
         bedrock_discovery: Foreign,
     }
 
@@ -26,6 +28,7 @@ section! {
         /// Order of accounts, by provider.
         order: BTreeMap<String, Vec<String>>,
         /// Pauses after failures.
+        [later]
         cooldowns: Foreign,
     }
 
@@ -36,6 +39,7 @@ section! {
         /// Place used when a reference names none, by kind.
         defaults: BTreeMap<String, String>,
         /// Limits while credentials are read.
+        [later]
         resolution: Foreign,
         /// Secrets tools may use without the model seeing them: it writes `${secret:NAME}`, and
         /// the value is put in where it is used.

@@ -22,6 +22,7 @@ section! {
         /// What an installer recorded.
         installs: BTreeMap<String, Foreign>,
         /// How bundled plugins are found.
+        [later]
         bundled_discovery: Option<serde_json::Value>,
     }
 
@@ -63,12 +64,14 @@ section! {
         [max 600_000]
         timeout_ms: Option<u64>,
         /// The same, by hook.
+        [later]
         timeouts: BTreeMap<String, u64>,
     }
 
     /// Agents a plugin starts.
     struct PluginSubagent {
         /// It may choose the model.
+        [later]
         allow_model_override: Option<bool>,
         /// From these.
         allowed_models: Vec<String>,
@@ -81,6 +84,7 @@ section! {
         /// Memory; `none` turns it off.
         memory: Option<String>,
         /// Context engine.
+        [later]
         context_engine: String = "legacy".into(),
         ..other: OpenMap,
     }

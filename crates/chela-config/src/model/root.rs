@@ -45,6 +45,7 @@ section! {
         /// Chat channels by name. `defaults` holds for all; unknown kinds are kept as they are.
         channels: Channels,
         /// Silence per surface.
+        [later]
         surfaces: BTreeMap<String, Surface>,
         /// Timed work.
         cron: Cron,
@@ -85,10 +86,13 @@ section! {
         /// Agent Client Protocol sessions.
         acp: Foreign,
         /// Finding gateways on the network. Kept for other programs that read this file.
+        [later]
         discovery: Foreign,
         /// Canvas pages. Kept for other programs that read this file.
+        [later]
         canvas_host: Foreign,
         /// Paired devices. Kept for other programs that read this file.
+        [later]
         node_host: Foreign,
         /// Outgoing proxy. Kept for other programs that read this file.
         proxy: Foreign,
@@ -99,8 +103,10 @@ section! {
         /// Updates. Kept for other programs that read this file.
         update: Foreign,
         /// Last run of a set-up assistant. Kept for other programs that read this file.
+        [later]
         wizard: Foreign,
         /// Rescue agent. Kept for other programs that read this file.
+        [later]
         crestodian: Foreign,
     }
 
@@ -128,6 +134,7 @@ section! {
         /// Variables set for the agent unless the environment already has them.
         vars: ScalarMap,
         /// Take missing variables from the login shell.
+        [later]
         shell_env: ShellEnv,
         ..other: OpenMap,
     }

@@ -37,23 +37,27 @@ section! {
         /// Agents writing to each other.
         agent_to_agent: SessionAgentToAgent,
         /// Threads that have a session of their own.
+        [later]
         thread_bindings: ThreadBindings,
         /// Largest conversation a new session may start from, in tokens.
+        [later]
         parent_fork_max_tokens: u64 = 100_000,
         /// What others may do in a shared session.
+        [later]
         sharing: SessionSharing,
         /// When the typing sign is shown.
         typing_mode: Option<TypingMode>,
         /// Seconds between typing signs.
-        [min 1]
+        [min 1, later]
         typing_interval_seconds: Option<u64>,
         /// Days a transcript is kept.
-        [min 1]
+        [min 1, later]
         transcript_retention_days: Option<u64>,
         /// Most turns kept.
-        [min 1]
+        [min 1, later]
         max_recent_turns: Option<u64>,
         /// Lock of a session file while it is written.
+        [later]
         write_lock: Foreign,
     }
 
@@ -86,6 +90,7 @@ section! {
         /// Forget sessions unused for this long; a bare number is days.
         prune_after: DurationText = "30d".into(),
         /// Put dashboard sessions away after this long.
+        [later]
         archive_dashboard_after: OrOff<DurationText> = OrOff::On("7d".into()),
         /// Most sessions.
         [min 1]
@@ -93,6 +98,7 @@ section! {
         /// Newest sessions that are never removed.
         preserve_recent: Option<OrOff<DurationText>>,
         /// Start a new file at this size.
+        [later]
         rotate_bytes: Option<ByteSize>,
         /// Keep what a reset put away for this long.
         reset_archive_retention: Option<OrOff<DurationText>>,
@@ -126,15 +132,17 @@ section! {
         /// Kind of chat.
         chat_type: Option<String>,
         /// Start of the session key.
+        [later]
         key_prefix: Option<String>,
         /// Start of the session key, as stored.
+        [later]
         raw_key_prefix: Option<String>,
     }
 
     /// Agents writing to each other.
     struct SessionAgentToAgent {
         /// Most answers back and forth.
-        [max 20]
+        [max 20, later]
         max_ping_pong_turns: Option<u32>,
     }
 
@@ -145,10 +153,13 @@ section! {
         /// Unbind after this many idle hours.
         idle_hours: f64 = 24.0,
         /// Unbind after this many hours; 0: never.
+        [later]
         max_age_hours: f64,
         /// Threads may start sessions.
+        [later]
         spawn_sessions: bool = true,
         /// What such a session starts from: `fork` or `isolated`.
+        [later]
         default_spawn_context: String = "fork".into(),
     }
 

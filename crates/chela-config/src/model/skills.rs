@@ -22,6 +22,7 @@ section! {
         /// Skills by name: on or off, key, variables, settings.
         entries: BTreeMap<String, SkillEntry>,
         /// Skills the agent writes itself.
+        [later]
         workshop: Foreign,
         /// Uploaded skills.
         upload: Foreign,
@@ -44,8 +45,10 @@ section! {
     /// How programs a skill needs are installed.
     struct SkillsInstall {
         /// Prefer Homebrew.
+        [later]
         prefer_brew: bool = true,
         /// Package manager for Node.
+        [later]
         node_manager: NodeManager,
         /// Allow skills from uploaded archives.
         allow_uploaded_archives: Option<bool>,

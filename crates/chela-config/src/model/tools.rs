@@ -48,10 +48,13 @@ section! {
         /// The plan tool.
         update_plan: bool = true,
         /// Let the model write small programs that call tools.
+        [later]
         code_mode: Option<OrAuto<Switch<OpenMap>>>,
         /// Find tools by search instead of listing them all.
+        [later]
         tool_search: Option<OrAuto<Switch<OpenMap>>>,
         /// Groups of agents.
+        [later]
         swarm: Option<Switch<OpenMap>>,
         /// Settings that may change or go.
         experimental: Foreign,
@@ -86,8 +89,10 @@ section! {
         /// Stop the agent when it repeats itself.
         loop_detection: Option<LoopDetection>,
         /// Let the model write small programs that call tools.
+        [later]
         code_mode: Option<OrAuto<Switch<OpenMap>>>,
         /// Groups of agents.
+        [later]
         swarm: Option<Switch<OpenMap>>,
     }
 
@@ -137,10 +142,12 @@ section! {
         /// Folders safe programs may lie in.
         safe_bin_trusted_dirs: Vec<String> = ["/bin", "/usr/bin"].map(String::from).to_vec(),
         /// Arguments safe programs may have.
+        [later]
         safe_bin_profiles: Foreign,
         /// Ask for every inline script (`python -c`, `node -e`).
         strict_inline_eval: bool,
         /// Show commands with colours when asking.
+        [later]
         command_highlighting: Option<bool>,
         /// Go to the background after this many milliseconds.
         [min 1]
@@ -156,6 +163,7 @@ section! {
         /// Also when it ended well and printed nothing.
         notify_on_exit_empty_success: bool,
         /// Say that an approved command still runs after this many milliseconds.
+        [later]
         approval_running_notice_ms: u64 = 10_000,
         /// The patch tool.
         apply_patch: ApplyPatch,
@@ -212,10 +220,12 @@ section! {
         /// Reduce pages to their article.
         readability: Option<bool>,
         /// Use the proxy named in the environment.
+        [later]
         use_trusted_env_proxy: Option<bool>,
         /// Addresses that may be reached.
         ssrf_policy: Foreign,
         /// Firecrawl, in the older form.
+        [later]
         firecrawl: Foreign,
     }
 
@@ -231,8 +241,10 @@ section! {
         /// Sound.
         audio: MediaKind,
         /// Video.
+        [later]
         video: MediaKind,
         /// Results are delivered when they are ready.
+        [later]
         async_completion: Foreign,
     }
 
@@ -253,6 +265,7 @@ section! {
     /// Starting other agents.
     struct SpawnTools {
         /// Files handed to started agents.
+        [later]
         attachments: SpawnAttachments,
     }
 
@@ -261,12 +274,15 @@ section! {
         /// Allow them.
         enabled: bool,
         /// Most bytes in all.
+        [later]
         max_total_bytes: u64 = 5_242_880,
         /// Most files.
+        [later]
         max_files: u32 = 50,
         /// Most bytes of one file.
         max_file_bytes: u64 = 1_048_576,
         /// Keep them with a kept session.
+        [later]
         retain_on_session_keep: bool,
     }
 

@@ -16,6 +16,15 @@ fn the_limit_follows_the_window() {
 }
 
 #[test]
+fn the_operator_may_want_more_or_less_but_not_most_of_the_window() {
+    let chars = |window, wanted| Bound::new(window, None).as_wanted(wanted).chars();
+    assert_eq!(chars(Some(200_000), None), 64_000);
+    assert_eq!(chars(Some(200_000), Some(500)), 500);
+    assert_eq!(chars(Some(200_000), Some(100_000)), 100_000);
+    assert_eq!(chars(Some(8_192), Some(100_000)), 9_828);
+}
+
+#[test]
 fn what_is_cut_can_be_read_again() {
     let spool = tempfile::tempdir().unwrap();
     let bound = Bound::new(None, Some(spool.path().join("deep/down")));

@@ -21,7 +21,13 @@ pub fn run(host: &Host, screen: &mut Screen, command: ConfigCommand) -> Outcome 
             let path = key_path(&path)?;
             let value = typed_value(&value, text);
             let outcome = change(host, |source| edit::set(source, &path, &value))?;
-            tell(screen, host, &outcome, &format!("{path} is set"))
+            tell(screen, host, &outcome, &format!("{path} is set"))?;
+            let idle =
+                |found: &Diagnostic| found.code == "not-in-use" && path.starts_with(&found.path);
+            if outcome.diagnostics.iter().any(idle) {
+                screen.line(screen.paint.dim("note: nothing uses it yet"))?;
+            }
+            Ok(Exit::Fine)
         }
         ConfigCommand::Unset { path } => unset(host, screen, &path),
         ConfigCommand::Patch(args) => patch(host, screen, &args),

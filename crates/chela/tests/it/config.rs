@@ -16,6 +16,17 @@ const COMMENTED: &str = "{
 ";
 
 #[test]
+fn a_key_nothing_uses_says_so_when_it_is_set() {
+    let home = Home::new();
+    let told = home.run(&["config", "set", "ui.seamColor", "#aabbcc"]).ok();
+    assert!(told.contains("nothing uses it yet"), "{told}");
+    let told = home
+        .run(&["config", "set", "agents.defaults.model", "a/b"])
+        .ok();
+    assert!(!told.contains("nothing uses it yet"), "{told}");
+}
+
+#[test]
 fn edits_keep_comments_order_and_style() {
     let home = Home::with_config(COMMENTED);
     home.run(&[

@@ -17,7 +17,7 @@ const COMMENTED: &str = "{
 
 #[test]
 fn a_key_nothing_uses_says_so_when_it_is_set() {
-    let home = Home::new();
+    let home = Home::with_config("{}");
     let told = home.run(&["config", "set", "ui.seamColor", "#aabbcc"]).ok();
     assert!(told.contains("nothing uses it yet"), "{told}");
     let told = home

@@ -11,7 +11,8 @@ section! {
         mode: SandboxMode,
         /// What shares one sandbox.
         scope: SandboxScope,
-        /// What builds the sandbox: `docker`, `podman`, `ssh`, `openshell`, `bwrap`, `landlock`.
+        /// What builds the sandbox: `bwrap` or `landlock`; left out, what works on this machine. The
+        /// names of container systems are read, and commands are refused.
         backend: Option<String>,
         /// How the workspace is seen inside.
         workspace_access: WorkspaceAccess,
@@ -41,7 +42,7 @@ section! {
         workdir: Option<String>,
         /// The root file system cannot be written.
         read_only_root: bool = true,
-        /// Writable memory file systems.
+        /// Writable file systems in memory, under bubblewrap.
         tmpfs: Vec<String> = ["/tmp", "/var/tmp", "/run"].map(String::from).to_vec(),
         /// Network: `none`, `bridge` or a network name.
         network: String = "none".into(),
@@ -60,7 +61,7 @@ section! {
         memory: Scalar = Scalar("1g".into()),
         /// Memory and swap together.
         memory_swap: Scalar = Scalar("2g".into()),
-        /// Processors.
+        /// Processors; 0 for all.
         cpus: f64 = 1.0,
         /// Graphics cards.
         gpus: Option<String>,
@@ -86,9 +87,9 @@ section! {
 
     /// Removal of old sandboxes.
     struct SandboxPrune {
-        /// After this many idle hours.
+        /// After this many idle hours; 0 for never.
         idle_hours: u64 = 24,
-        /// After this many days.
+        /// After this many days; 0 for never.
         max_age_days: u64 = 7,
     }
 }

@@ -41,12 +41,14 @@ impl std::fmt::Display for Counting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Together { .. } => {
-                f.write_str("counted by the kernel for all together (cgroup v2)")
+                f.write_str("by the kernel, for all processes together (cgroup v2)")
             }
-            Self::Apart { .. } => f.write_str("counted by the kernel for all together (cgroup v1)"),
+            Self::Apart { .. } => {
+                f.write_str("by the kernel, for all processes together (cgroup v1)")
+            }
             Self::Watching { why } => write!(
                 f,
-                "held by the kernel for each process; all together are looked at ten times a second, as {why}"
+                "by the kernel for each process; all together are looked at ten times a second, as {why}"
             ),
         }
     }

@@ -87,3 +87,6 @@ fn report(mut findings: Vec<Finding>) -> ScanReport {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod closed_tests;

@@ -59,7 +59,7 @@ pub(super) fn holds(path: &str, bytes: &[u8]) -> Holds {
     if let Some(media) = media(bytes) {
         // A photo that is called .png is still only a picture.
         let fits = ends(media) || ends(&PICTURES) || ends(&[".bin", ".asset"]);
-        return if fits {
+        return if fits && !carries_archive(bytes) {
             Holds::Media
         } else {
             Holds::Unreadable(Unreadable::Disguised)
@@ -132,6 +132,14 @@ fn media(bytes: &[u8]) -> Option<&'static [&'static str]> {
         return None;
     };
     Some(endings)
+}
+
+/// Whether an archive hangs behind something else: unpackers look at the end of a file first.
+fn carries_archive(bytes: &[u8]) -> bool {
+    const REACH: usize = 22 + 0xffff;
+    let has = |bytes: &[u8], magic: &[u8]| bytes.windows(magic.len()).any(|part| part == magic);
+    let tail = &bytes[bytes.len().saturating_sub(REACH)..];
+    has(tail, b"PK\x05\x06") && has(bytes, b"PK\x03\x04")
 }
 
 fn is_archive(bytes: &[u8]) -> bool {

@@ -101,10 +101,11 @@ pub(super) fn look(page: &Page, known: &Known, findings: &mut Vec<Finding>) {
     findings.extend(destroy::across(page));
     findings.extend(autorun::across(page));
     findings.extend(say::hoard(page));
+    findings.extend(stay::loosens(page));
 }
 
 /// What only the package as a whole shows.
-pub(super) fn look_at_all(pages: &[Page], known: &Known) -> Option<Finding> {
+pub(super) fn look_at_all(pages: &[Page], known: &Known) -> Vec<Finding> {
     gather::look(pages, known)
 }
 

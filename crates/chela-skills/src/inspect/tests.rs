@@ -117,7 +117,7 @@ fn a_finding_names_file_line_and_the_line_itself() {
 }
 
 /// A folder with a usable SKILL.md and one more file.
-fn with_file(name: &str, bytes: &[u8]) -> ScanReport {
+pub(super) fn with_file(name: &str, bytes: &[u8]) -> ScanReport {
     let dir = tempfile::tempdir().unwrap();
     let skill = "---\nname: x\ndescription: does x\n---\nDo it.\n";
     fs::write(dir.path().join("SKILL.md"), skill).unwrap();
@@ -128,7 +128,7 @@ fn with_file(name: &str, bytes: &[u8]) -> ScanReport {
 }
 
 /// A zip archive of one stored file.
-fn zip(name: &str, bytes: &[u8], flags: u16) -> Vec<u8> {
+pub(super) fn zip(name: &str, bytes: &[u8], flags: u16) -> Vec<u8> {
     let mut file = b"PK\x03\x04\x14\0".to_vec();
     let rest = |file: &mut Vec<u8>| {
         file.extend(flags.to_le_bytes());

@@ -313,4 +313,60 @@ proptest! {
         fs::write(&path, &bytes).unwrap();
         prop_assert!(!matches!(verify(dir.path()), Signature::Valid(_)), "{} {at} {bit}", names[file]);
     }
+
+    /// Whatever else is done to a signed folder, in whichever of its files, is refused: one file
+    /// more or less, another name, other letters of the same name, another mode, a link.
+    #[test]
+    fn w08_any_other_change_is_refused(file in 0usize..3, change in 0usize..9, name in "[a-z]{1,8}") {
+        let outer = tempfile::tempdir().unwrap();
+        let dir = outer.path().join("deploy");
+        skill(&dir);
+        sign(&dir, &key(1)).unwrap();
+        let path = dir.join(["SKILL.md", "scripts/run.sh", "notes.txt"][file]);
+        let beside = path.parent().unwrap();
+        match change {
+            0 => fs::remove_file(&path).unwrap(),
+            1 => fs::write(beside.join(format!("{name}.new")), "").unwrap(),
+            2 => fs::write(beside.join(format!(".{name}")), "").unwrap(),
+            3 => fs::rename(&path, beside.join(format!("{name}.old"))).unwrap(),
+            4 => {
+                let other = path.file_name().unwrap().to_string_lossy().to_uppercase();
+                let other = if other == "SKILL.MD" { "skill.MD".to_owned() } else { other };
+                fs::rename(&path, beside.join(other)).unwrap();
+            }
+            5 => fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap(),
+            6 => {
+                // A link to the very same bytes is still not the file that was signed.
+                let kept = outer.path().join("kept");
+                fs::rename(&path, &kept).unwrap();
+                symlink(&kept, &path).unwrap();
+            }
+            7 => {
+                let twin = beside.join("twin");
+                fs::rename(&path, &twin).unwrap();
+                symlink("twin", &path).unwrap();
+            }
+            _ => {
+                let mut bytes = fs::read(&path).unwrap();
+                bytes.truncate(bytes.len() - 1);
+                fs::write(&path, bytes).unwrap();
+            }
+        }
+        prop_assert!(!matches!(verify(&dir), Signature::Valid(_)), "{} {change}", path.display());
+    }
+
+    /// Another key signs as itself only: its signature beside the first one's list or the other
+    /// way round never passes for the first one's.
+    #[test]
+    fn w08_a_swapped_key_is_never_taken_for_the_first(one in 1u8..100, other in 101u8..200) {
+        let dir = tempfile::tempdir().unwrap();
+        skill(dir.path());
+        sign(dir.path(), &key(one)).unwrap();
+        let list = fs::read(dir.path().join(MANIFEST_FILE)).unwrap();
+        fs::write(dir.path().join("notes.txt"), "other notes\n").unwrap();
+        sign(dir.path(), &key(other)).unwrap();
+        prop_assert_eq!(verify(dir.path()), Signature::Valid(key(other).public()));
+        fs::write(dir.path().join(MANIFEST_FILE), list).unwrap();
+        prop_assert!(matches!(verify(dir.path()), Signature::Broken(_)));
+    }
 }

@@ -17,6 +17,7 @@ patterns! {
     NAMED_KEY = r#"["'](aws|github|gitlab|stripe|twilio|sendgrid|slack|npm|pypi|docker|heroku|datadog|paypal|coinbase|binance|azure|shopify|digitalocean)_[a-z0-9_]*(?:key|token|secret|password|sid|id)[a-z0-9_]*["']|(?:process\.env\.|\$\{?)(?:aws|github|stripe|slack|npm)_[a-z0-9_]*(?:key|token|secret)"#;
     BODY = r"json\s*=|data\s*=|body\s*:|--data|\s-d\s|json\.stringify|files\s*=";
     HEADERS = r"headers\s*[=:]|authorization|bearer|auth\s*=";
+    OFFLINE = r"\b(?:works?|runs?|operates?|fully|entirely|completely|100%) (?:offline|local(?:ly)?)\b|\bno (?:network|internet)(?: access| connection| calls?)?(?: is| are)? (?:required|needed|made|used)|\bno (?:external|network) (?:calls|requests)|nothing (?:ever )?leaves (?:your|the) (?:machine|computer|device)|\bdata (?:never|does not) leaves?\b|\blocal[- ]only\b|\boffline[- ](?:only|first)\b";
     READS = r"open\s*\(|read_text|read_bytes|readfile|\bcat\s|get-content|copyfile|shutil\.copy|\bcp\s|\btar\s|\bzip\s|expanduser|path\.home|homedir|glob|listdir|readdir|execute\s*\(|sqlite3|file_get_contents|ioutil\.readfile|os\.readfile|fs::read|file\.read";
     SENDS = r"requests\.(?:post|put|request|patch)\s*\(|session\.post\s*\(|httpx\.(?:post|put)\s*\(|client\.post\s*\(|urlopen\s*\(|urllib\.request\.request\s*\(|\bfetch\s*\(|axios(?:\.post|\.put)?\s*\(|\.sendall\s*\(|https?\.request\s*\(|\bcurl\b.*(?:\s-d|--data|\s-f\b|\s-t\b|-x\s*post|--upload)|\bncat?\b\s+\S+\s+\d+|invoke-(?:webrequest|restmethod)\b.*-(?:body|method\s+post)|\.senddocument\s*\(|http\.post\s*\(|http\.newrequest\s*\(|net::http\.post|reqwest::\w*|\.post\s*\(|smtplib|sendmail|ftplib|storbinary|putobject|paramiko";
 }
@@ -28,7 +29,43 @@ struct Taking<'a> {
     secret: Secret,
 }
 
-pub(super) fn look(pages: &[Page], known: &Known) -> Option<Finding> {
+pub(super) fn look(pages: &[Page], known: &Known) -> Vec<Finding> {
+    let mut found: Vec<Finding> = gathered(pages, known).into_iter().collect();
+    found.extend(broken_promise(pages, known));
+    found
+}
+
+/// A package that says nothing leaves the machine, and a program in it that sends.
+fn broken_promise(pages: &[Page], known: &Known) -> Option<Finding> {
+    let promises = pages
+        .iter()
+        .filter(|page| page.kind == Kind::Prose && page.path == crate::SKILL_FILE)
+        .flat_map(|page| page.lines.iter())
+        .any(|line| OFFLINE.is_in(&line.text));
+    if !promises {
+        return None;
+    }
+    let (page, line) = pages.iter().flat_map(sinks).find(|(_, line)| {
+        links(&line.text).iter().any(|link| match link.place {
+            Place::Site => !known.has(link),
+            Place::Near | Place::Installer | Place::Forge => false,
+            _ => true,
+        })
+    })?;
+    let what = "sends to a strange place, though the skill says that nothing leaves the machine";
+    let posts = ["post", "--data", " -d ", "put("]
+        .iter()
+        .any(|word| line.text.contains(word));
+    let weight = if posts {
+        Weight::Dangerous
+    } else {
+        Weight::Suspicious
+    };
+    let sign = Sign::new("broken-promise", weight, what);
+    Some(super::finding(&page.path, line, &sign))
+}
+
+fn gathered(pages: &[Page], known: &Known) -> Option<Finding> {
     let sinks: Vec<(&Page, &Line)> = pages.iter().flat_map(sinks).collect();
     if sinks.is_empty() {
         return None;
@@ -173,8 +210,12 @@ fn takings(page: &Page) -> Vec<Taking<'_>> {
                 Secret::Environment | Secret::Settings | Secret::Screen
             )
         });
+        // In a list of places, the reading stands somewhere below.
+        let listed = line.text.starts_with(['"', '\'']);
+        let read = near().any(|next| READS.is_in(&next.text))
+            || listed && page.lines.iter().any(|other| READS.is_in(&other.text));
         if let Some(secret) = secret
-            && near().any(|next| READS.is_in(&next.text))
+            && read
         {
             found.push(Taking { page, line, secret });
         }

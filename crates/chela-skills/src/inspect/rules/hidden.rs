@@ -164,14 +164,17 @@ fn blanks(path: &str, text: &str) -> Option<Finding> {
     None
 }
 
-/// Whether a row is padded to the width of the row above or below, as tables are laid out.
+/// Whether a row is padded to about the width of the row above or below, as tables are laid out.
 fn is_table_row(text: &str, at: usize) -> bool {
     let width = |at: usize| {
         let row = text.lines().nth(at)?.trim();
-        row.starts_with('|').then(|| row.chars().count())
+        row.starts_with(['|', '+']).then(|| row.chars().count())
     };
-    let own = width(at);
-    own.is_some() && (width(at + 1) == own || at > 0 && width(at - 1) == own)
+    let Some(own) = width(at) else {
+        return false;
+    };
+    let alike = |other: Option<usize>| other.is_some_and(|other| other.abs_diff(own) * 5 <= own);
+    alike(width(at + 1)) || at > 0 && alike(width(at - 1))
 }
 
 /// Orders in comments and in elements that are not shown.

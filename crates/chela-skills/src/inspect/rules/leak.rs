@@ -1,12 +1,12 @@
 //! Secrets that leave: named and sent in one line, or followed from where they are read to where
 //! they go.
 
-use std::collections::{BTreeSet, HashMap};
+mod flow;
+
+pub(super) use flow::flows;
 
 use super::pattern::{Pattern, patterns};
 use super::{Sign, Weight};
-use crate::finding::Finding;
-use crate::inspect::about::About;
 use crate::inspect::hosts::{Known, Link, Place, links};
 use crate::inspect::page::{Kind, Line, Page, Zone};
 use crate::inspect::words::Words;
@@ -27,6 +27,9 @@ patterns! {
     SHELL_SINK = r"\b(?:curl|wget|ncat?|scp|rsync|invoke-webrequest|invoke-restmethod)\b";
     SENT_FILE = r#"(?:=?@|-t\s+|--upload-file\s+|<\s*|\bcat\s+|\bbase64\s+(?:-\S+\s+)*|\btar\s+\S+\s+\S*\s*|--post-file=?\s*|\bscp\s+)["'$({]*[^\s"']*(?:\.env\b|\.ssh\b|id_rsa|id_ed25519|\.aws/|openclaw\.json|clawdbot\.json|login\.keychain|wallet\.dat|\.netrc|\.npmrc|credentials|shadow|_history|\.gnupg|\.config/gcloud|\.kube/config)"#;
     PIPED_ENV = r"(?:^|[\s;&|(`])(?:env|printenv|set)\s*(?:\|\s*(?:grep|base64|gzip|sort|tr|xxd)[^|]*)*\|\s*(?:curl|nc|ncat|wget|base64)\b|\$\(\s*(?:env|printenv|cat\s+\S*(?:\.env|id_rsa|credentials)\S*)\s*(?:\|[^)]*)?\)";
+    KEY_FILE = r"\bid_(?:rsa|ed25519|ecdsa|dsa)\b|\.aws/credentials|/etc/shadow|login\.keychain|wallet\.dat|\.gnupg";
+    BEACON = r"\$\(\s*(?:hostname|whoami|id|uname|ifconfig|cat)\b|\$user\b|\$\{user\}|`(?:hostname|whoami)`|os\.hostname\s*\(|socket\.gethostname|getpass\.getuser|os\.userinfo|platform\.node";
+    MUTED = r">\s*/dev/null|2>&1|\|\|\s*true|--silent|\s-s\b|except\s*:|catch\s*\{|-outnull|out-null";
     PIPED_OUT = r"\|\s*(?:base64\b[^|]*\|\s*)?curl\b.*(?:--data\S*|-d)\s*[\x22']?@-";
     NAMES_SECRET = r"credential|secret|token|passw|api_?key|private|\benv\b|env_|base64|\.ssh|shadow|passwd|history";
     SYSTEM_FILE = r"/etc/shadow\b|(?:\.\./){3,}(?:etc|root|home)\b|/proc/(?:self|1)/environ|lsass\b|sam\.hive|ntds\.dit";
@@ -91,7 +94,7 @@ pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>)
     if words.have(Words::SECRET | Words::POST)
         && SHELL_SINK.is_in(text)
         && (SENT_FILE.is_in(text) || PIPED_ENV.is_in(text))
-        && !near_only()
+        && (KEY_FILE.is_in(text) || !near_only())
     {
         signs.push(Sign::new(
             "secrets-out",
@@ -119,6 +122,19 @@ pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>)
             "secrets-out",
             Weight::Dangerous,
             "pipes something secret or hidden to an address the skill is not about",
+        ));
+    }
+    if page.kind == Kind::Code
+        && words.have(Words::POST)
+        && SINK.is_in(text)
+        && BEACON.is_in(text)
+        && MUTED.is_in(text)
+        && links(text).iter().any(|link| foreign(link, known))
+    {
+        signs.push(Sign::new(
+            "reports-home",
+            Weight::Dangerous,
+            "tells a strange place which machine it runs on, and hides that it does",
         ));
     }
     if line.zone == Zone::Code && words.have(Words::SECRET) && SYSTEM_FILE.is_in(text) {
@@ -239,226 +255,4 @@ fn told_to_send(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
             "says to send something away to a place the skill is not about",
         ));
     }
-}
-
-/// Follows secrets through the variables of a program to the calls that send.
-pub(super) fn flows(page: &Page, known: &Known) -> Vec<Finding> {
-    let code: Vec<&Line> = page
-        .lines
-        .iter()
-        .filter(|line| line.zone == Zone::Code)
-        .collect();
-    let any_secret = code.iter().any(|line| secret_in(line).is_some());
-    let any_sink = code
-        .iter()
-        .any(|line| line.words.have(Words::POST) && SINK.is_in(&line.text));
-    if !any_secret || !any_sink {
-        return Vec::new();
-    }
-    let mut tainted = Taint::default();
-    // Twice, so that a function may stand below its use.
-    tainted.walk(&code);
-    tainted.walk(&code);
-    let mut found = Vec::new();
-    for (at, line) in code.iter().enumerate() {
-        if line.about != About::Nothing || !line.words.have(Words::POST) || !SINK.is_in(&line.text)
-        {
-            continue;
-        }
-        let statement = statement(&code[at..]);
-        if let Some((secret, whole)) = tainted.sent_by(&statement) {
-            let weight = weigh(secret, whole, &statement, page, known);
-            let sign = Sign::new("secrets-out", weight, what(secret));
-            found.push(super::finding(&page.path, line, &sign));
-        }
-    }
-    found.extend(hoard(page, &code));
-    found
-}
-
-fn what(secret: Secret) -> &'static str {
-    match secret {
-        Secret::Keys => "sends private keys read above",
-        Secret::Cloud | Secret::Tokens => "sends credentials of other programs, read above",
-        Secret::Browser => "sends data of a browser profile, read above",
-        Secret::Keychain => "sends the system's keychain, read above",
-        Secret::Wallet => "sends files of a wallet, read above",
-        Secret::Environment => "sends all environment variables, with whatever keys they hold",
-        Secret::Screen => "sends what is on the screen, the clipboard or the keyboard",
-        Secret::Settings => "sends a file of settings with its keys, read above",
-    }
-}
-
-/// How bad it is that a secret goes where a statement sends it.
-fn weigh(secret: Secret, whole: bool, statement: &str, page: &Page, known: &Known) -> Weight {
-    let mut targets = links(statement);
-    if targets.is_empty() {
-        let named = page
-            .lines
-            .iter()
-            .filter(|line| line.words.have(Words::LINK) && ASSIGN.is_in(&line.text));
-        targets = named.flat_map(|line| links(&line.text)).collect();
-    }
-    let bad = targets.iter().any(|link| {
-        matches!(
-            link.place,
-            Place::RawIp | Place::ExampleIp | Place::Paste | Place::Inbox | Place::Tunnel
-        )
-    });
-    let own = !targets.is_empty()
-        && targets
-            .iter()
-            .all(|link| known.has(link) || matches!(link.place, Place::Near | Place::Installer));
-    let as_header = HEADER.is_in(statement);
-    match secret {
-        _ if bad => Weight::Dangerous,
-        Secret::Settings | Secret::Cloud if own || as_header || !whole => Weight::Note,
-        Secret::Settings => Weight::Suspicious,
-        _ if own => Weight::Suspicious,
-        _ => Weight::Dangerous,
-    }
-}
-
-/// Several kinds of secrets in one program that sends: nobody needs them all.
-fn hoard(page: &Page, code: &[&Line]) -> Option<Finding> {
-    let kinds: BTreeSet<Secret> = code
-        .iter()
-        .filter(|line| line.about == About::Nothing)
-        .filter_map(|line| secret_in(line))
-        .filter(|secret| {
-            !matches!(
-                secret,
-                Secret::Settings | Secret::Environment | Secret::Screen
-            )
-        })
-        .collect();
-    let first = code.iter().find(|line| secret_in(line).is_some())?;
-    (kinds.len() >= 3).then(|| {
-        let sign = Sign::new(
-            "secrets-out",
-            Weight::Dangerous,
-            "gathers keys, browser data or wallets in a program that sends",
-        );
-        super::finding(&page.path, first, &sign)
-    })
-}
-
-/// A statement with what belongs to it on the following lines.
-fn statement(lines: &[&Line]) -> String {
-    const MOST: usize = 10;
-    let mut text = String::new();
-    let mut open = 0i32;
-    for line in lines.iter().take(MOST) {
-        text.push_str(&line.text);
-        text.push(' ');
-        for c in line.text.chars() {
-            open += match c {
-                '(' | '{' | '[' => 1,
-                ')' | '}' | ']' => -1,
-                _ => 0,
-            };
-        }
-        if open <= 0 {
-            break;
-        }
-    }
-    text
-}
-
-/// Variables and functions that hold a secret, and whether they hold a file as a whole.
-#[derive(Debug, Default)]
-struct Taint {
-    names: HashMap<String, (Secret, bool)>,
-    /// A list that is still being written: its name.
-    open: Option<String>,
-    function: Option<String>,
-}
-
-impl Taint {
-    fn walk(&mut self, code: &[&Line]) {
-        for line in code {
-            let text = line.text.as_str();
-            if text.starts_with([']', '}', ')']) {
-                self.open = None;
-            }
-            if let Some(name) = captured(&DEFINES, text) {
-                self.function = Some(name);
-            }
-            let own = secret_in(line)
-                .filter(|_| line.about == About::Nothing)
-                .map(|secret| (secret, READ_WHOLE.is_in(text)));
-            let held = own.or_else(|| {
-                self.held_by(value_of(text))
-                    .map(|(secret, whole)| (secret, whole || READ_WHOLE.is_in(text)))
-            });
-            let assigned = captured(&ASSIGN, text);
-            if let Some(taint) = held {
-                let bound = captured(&BOUND, text).or_else(|| captured(&GROWS, text));
-                let name = assigned.clone().or(bound).or_else(|| self.open.clone());
-                if let Some(name) = name {
-                    self.names.insert(name, taint);
-                }
-                if text.starts_with("return ")
-                    || text.starts_with("yield ")
-                    || text.starts_with("echo ")
-                {
-                    self.names
-                        .extend(self.function.clone().map(|name| (name, taint)));
-                }
-            }
-            if assigned.is_some() && text.ends_with(['[', '{', '(']) {
-                self.open = assigned;
-            }
-        }
-    }
-
-    fn held_by(&self, text: &str) -> Option<(Secret, bool)> {
-        words(text).find_map(|word| self.names.get(word).copied())
-    }
-
-    /// The secret a sending statement carries.
-    fn sent_by(&self, statement: &str) -> Option<(Secret, bool)> {
-        let direct = [
-            (&SSH, Secret::Keys),
-            (&ENVIRONMENT, Secret::Environment),
-            (&BROWSER, Secret::Browser),
-            (&WALLET, Secret::Wallet),
-        ];
-        let direct = direct
-            .into_iter()
-            .find(|(pattern, _)| pattern.is_in(statement) && statement.contains('('));
-        direct
-            .map(|(_, secret)| (secret, true))
-            .or_else(|| self.held_by(statement))
-    }
-}
-
-/// The right side of an assignment, or the whole line.
-fn value_of(text: &str) -> &str {
-    match text.split_once('=') {
-        Some((name, value))
-            if !name.contains(['(', ' '])
-                || name.trim().split(' ').count() <= 3 && !name.contains('(') =>
-        {
-            value
-        }
-        _ => text,
-    }
-}
-
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-        .filter(|word| {
-            word.len() > 1 || word.chars().all(|c| c.is_ascii_alphabetic()) && !word.is_empty()
-        })
-}
-
-fn captured(pattern: &Pattern, text: &str) -> Option<String> {
-    let groups = pattern.regex()?.captures(text)?;
-    groups
-        .iter()
-        .skip(1)
-        .flatten()
-        .next()
-        .map(|group| group.as_str().to_owned())
 }

@@ -11,7 +11,7 @@ use crate::inspect::words::Words;
 
 patterns! {
     PRIVATE = r"(?:contents? of |every |all |any |the |user'?s? |their )?(?:~/)?\.(?:ssh|aws|env|kube|gnupg|netrc|npmrc|docker)\b|\bid_(?:rsa|ed25519)\b|ssh (?:private )?keys?|private keys?|seed phrases?|recovery phrases?|mnemonics?\b|\bkeychain\b|browser (?:passwords|cookies|history|profiles?)|saved passwords|session (?:cookies|tokens)|os\.environ|process\.env\b|printenv|environment variables|\benv vars?\b|(?:all|any|user'?s?|stored|found|available|their) (?:api[- ]keys?|credentials|tokens|passwords|secrets)|credential files?|/etc/(?:passwd|shadow)";
-    PERSONAL = r"(?:full |entire |whole |complete |user'?s? |all |every |this )?(?:conversation|chat)(?: history| log| transcript| context|s)?\b|(?:user|session|personal|customer|private) (?:data|messages?|files?|input|information|prompts?)|(?:user'?s?|their) (?:files|messages|documents|emails|contacts|notes|home directory|clipboard|location)|clipboard|system prompt|(?:all|every) (?:messages|emails|contacts|files)|chat messages|workspace files|memory\.md|soul\.md|source code";
+    PERSONAL = r"(?:conversation|chat) (?:history|logs?|transcripts?|context)\b|(?:full|entire|whole|complete|user'?s?|all|every|this) (?:conversation|chat)s?\b|(?:user|session|personal|customer|private) (?:data|messages?|files?|input|information|prompts?)|(?:user'?s?|their) (?:files|messages|documents|emails|contacts|notes|home directory|clipboard|location)|clipboard|system prompt|(?:all|every) (?:messages|emails|contacts|files)|chat messages|workspace files|memory\.md|soul\.md|source code";
     SEND = r"\b(?:send|sends|upload|uploads|post|posts|transmit|transmits|forward|forwards|exfiltrate|submit|deliver|sync|email|mail|leak|copy|report|push|relay|beacon)\b";
     SEND_TO = r"\b(?:send|upload|post|transmit|forward|exfiltrate|submit|deliver|sync|email|mail|leak|relay|push|report|copy)\b.{0,140}\b(?:to|at|via|through|using|with)\b.{0,40}(?:https?://|\bserver\b|\bendpoint\b|\bwebhook\b|\bhost\b|\bcollector\b|\burl\b|requests\.post|httpx|\bcurl\b|@[\w-]+\.\w|\bapi\b|\bus\b|\bour\b|\bexternal\b|\bremote\b|\bbot\b|\bchannel\b)";
     CARRY = r"\b(?:include|pass|attach|embed|encode|append|insert|put|add|write|place|print|output)\b.{0,80}\b(?:in|as|to|into|inside)\b.{0,40}\b(?:parameter|argument|response|request|header|query|url|comment|commit|message|field|sidenote|body|reply|answer|payload)\b";
@@ -136,7 +136,7 @@ fn sends(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
     let line = &page.lines[at];
     let text = line.text.as_str();
     let here_private = line.words.have(Words::SECRET) && PRIVATE.is_in(text);
-    let here_personal = !here_private && PERSONAL.is_in(text);
+    let here_personal = !here_private && line.zone == Zone::Prose && PERSONAL.is_in(text);
     if !here_private && !here_personal {
         return;
     }

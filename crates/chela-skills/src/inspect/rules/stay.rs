@@ -2,7 +2,9 @@
 
 use super::pattern::patterns;
 use super::{Sign, Weight};
-use crate::inspect::page::{Page, Zone};
+use crate::finding::Finding;
+use crate::inspect::about::About;
+use crate::inspect::page::{Kind, Page, Zone};
 use crate::inspect::words::Words;
 
 patterns! {
@@ -15,6 +17,9 @@ patterns! {
     AGENT_WRITE = r"(?:>>?|tee\s+(?:-a\s+)?)\s*[\x22']?\S*(?:soul|agents|heartbeat|memory|claude|identity|user|tools|bootstrap)\.md\b|open\s*\([^)]*(?:soul|agents|heartbeat|memory|claude|identity|bootstrap)\.md[^)]*[\x22'](?:a|w)|(?:appendfile|writefile)\w*\s*\([^)]*(?:soul|agents|heartbeat|memory|claude|identity|bootstrap)\.md";
     AGENT_ORDER = r"(?:add|append|insert|write|copy|put|inject|embed|paste).{0,80}(?:\bto\b|\binto\b|\bin\b|\bin your\b).{0,40}(?:soul|heartbeat|identity)\.md";
     POLICY_WRITE = r"(?:>>?|tee|open\s*\(|writefile\w*|jq\s|sed\s+-i|config\s+set).{0,160}(?:exec-approvals|tools\.(?:allow|elevated|exec)|approvals|dangerously|skipapproval|autoapprove|bypasspermissions|sandbox\.mode)";
+    AGENT_SETTINGS = r"\.claude/settings(?:\.local)?\.json|\.claude\.json|\.codex/config\.toml|\.gemini/settings\.json|\.cursor/(?:mcp|settings)\.json|openclaw\.json|clawdbot\.json|exec-approvals\.json|chela\.json";
+    OPENS_TO_WRITE = r#"open\s*\([^)]*["'][wa]b?["']|json\.dump\s*\(|write_text\s*\(|writefile(?:sync)?\s*\(|>\s*["']?\S*\.json|tee\s+\S*\.json|sed\s+-i|jq\s.{0,200}>\s*"#;
+    LOOSER = r#"dangerously|bypasspermissions|acceptedits|autoapprove|auto_approve|["']deny["']\]?\s*[=:]\s*\[\s*\]|["']?bash\(\*\)|["']\*["']\s*\]|skipapproval|"security"\s*:\s*"full"|approvals?\W{1,6}(?:off|never|none)"#;
     REMOTE = r"https?://|base64|\bcurl\b|\bwget\b|/dev/tcp|\beval\b|python\s+-c|/tmp/|\.hidden|/dev/shm";
 }
 
@@ -71,6 +76,24 @@ pub(super) fn look(page: &Page, at: usize, signs: &mut Vec<Sign>) {
             "changes what the agent may do without asking",
         ));
     }
+}
+
+/// A program that rewrites the agent's own settings so that it asks less.
+pub(super) fn loosens(page: &Page) -> Option<Finding> {
+    if page.kind != Kind::Code {
+        return None;
+    }
+    let has = |pattern: &super::pattern::Pattern| {
+        page.lines
+            .iter()
+            .find(|line| line.about != About::Speaks && pattern.is_in(&line.text))
+    };
+    has(&AGENT_SETTINGS)?;
+    has(&OPENS_TO_WRITE)?;
+    let line = has(&LOOSER)?;
+    let what = "rewrites the agent's settings so that it asks less";
+    let sign = Sign::new("agent-policy", Weight::Dangerous, what);
+    Some(super::finding(&page.path, line, &sign))
 }
 
 fn persistence(page: &Page, at: usize, signs: &mut Vec<Sign>) {

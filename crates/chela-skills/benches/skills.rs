@@ -137,9 +137,7 @@ fn read_and_hash(folder: &Path) -> usize {
     for dir in [folder.to_owned(), folder.join("references")] {
         for entry in fs::read_dir(dir).unwrap().map(Result::unwrap) {
             if entry.file_type().unwrap().is_file() {
-                std::hint::black_box(chela_core::ContentHash::of(
-                    &fs::read(entry.path()).unwrap(),
-                ));
+                std::hint::black_box(chela_core::ContentHash::of(fs::read(entry.path()).unwrap()));
                 hashes += 1;
             }
         }

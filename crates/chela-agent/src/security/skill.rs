@@ -44,7 +44,10 @@ pub(super) fn skills(ground: &Ground<'_>) -> Vec<Finding> {
                     Finding::new(
                         id,
                         severity,
-                        format!("skill `{name}` {} ({})", found.message, found.code),
+                        format!(
+                            "skill `{name}`: {} {} ({})",
+                            found.file, found.message, found.code
+                        ),
                     )
                     .in_file(&file, found.line)
                     .fix(format!("read it; chela skills remove {name}")),

@@ -51,7 +51,7 @@ const TOPICS: [&str; 51] = [
     "🚫",
     "⛔",
     "cve-",
-    "exfiltrat",
+    "exfiltration",
     "reverse shell",
     "backdoor",
     "phishing",

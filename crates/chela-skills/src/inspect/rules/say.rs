@@ -14,7 +14,7 @@ patterns! {
     PERSONAL = r"(?:conversation|chat) (?:history|logs?|transcripts?|context)\b|(?:full|entire|whole|complete|user'?s?|all|every|this) (?:conversation|chat)s?\b|(?:user|session|personal|customer|private) (?:data|messages?|files?|input|information|prompts?)|(?:user'?s?|their) (?:files|messages|documents|emails|contacts|notes|home directory|clipboard|location)|clipboard|system prompt|(?:all|every) (?:messages|emails|contacts|files)|chat messages|workspace files|memory\.md|soul\.md|source code";
     SEND = r"\b(?:send|sends|upload|uploads|post|posts|transmit|transmits|forward|forwards|exfiltrate|submit|deliver|sync|email|mail|leak|copy|report|push|relay|beacon)\b";
     SEND_TO = r"\b(?:send|upload|post|transmit|forward|exfiltrate|submit|deliver|sync|email|mail|leak|relay|push|report|copy)\b.{0,140}\b(?:to|at|via|through|using|with)\b.{0,40}(?:https?://|\bserver\b|\bendpoint\b|\bwebhook\b|\bhost\b|\bcollector\b|\burl\b|requests\.post|httpx|\bcurl\b|@[\w-]+\.\w|\bapi\b|\bus\b|\bour\b|\bexternal\b|\bremote\b|\bbot\b|\bchannel\b)";
-    CARRY = r"\b(?:include|pass|attach|embed|encode|append|insert|put|add|write|place|print|output)\b.{0,80}\b(?:in|as|to|into|inside)\b.{0,40}\b(?:parameter|argument|response|request|header|query|url|comment|commit|message|field|sidenote|body|reply|answer|payload)\b";
+    CARRY = r"\b(?:include|pass|attach|embed|encode|append|insert|put|add|write|place|print|output)\b.{0,80}\b(?:in|as|to|into|inside)\b.{0,40}\b(?:parameter|argument|response|request|header|query|url|comment|commit|message|field|sidenote|body|reply|answer|payload|output|results?|summary)\b";
     SILENT = r"\b(?:silently|quietly|in the background|covertly|invisibly)\b|without (?:asking|telling|notifying|informing|mentioning|any (?:prompt|notice))|hidden from";
     READS = r"\b(?:read|check|cat|open|collect|copy|load|find|search|look|get|extract|grab|is (?:at|in))\b";
     MUST = r"\b(?:must|always|every time|before (?:each|every|any|answering|responding|proceeding|doing)|after (?:each|every|any)|first|immediately|silently|automatically|whenever|at the (?:start|end|beginning) of)\b";
@@ -141,7 +141,10 @@ fn sends(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
         return;
     }
     if here_private && CARRY.is_in(text) {
-        let pressed = order::hides(text) || SILENT.is_in(text) || line.words.have(Words::ALWAYS);
+        let pressed = order::hides(text)
+            || SILENT.is_in(text)
+            || line.words.have(Words::ALWAYS)
+            || TURN.is_in(text);
         let weight = if pressed {
             Weight::Dangerous
         } else {

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::Desk;
 use crate::cmd::Outcome;
-use crate::fail::Exit;
+use crate::fail::{Exit, Fail};
 use crate::screen::{Screen, counted};
 
 pub fn run(desk: &Desk, screen: &mut Screen, what: &[String], json: bool) -> Outcome {
@@ -62,7 +62,7 @@ struct Scanned {
 }
 
 /// The named skills and folders; without a name all skills that are not ours.
-fn scanned(desk: &Desk, what: &[String]) -> Result<Vec<Scanned>, crate::fail::Fail> {
+fn scanned(desk: &Desk, what: &[String]) -> Result<Vec<Scanned>, Fail> {
     let mut scanned = Vec::new();
     let of_folder = |folder: PathBuf| Scanned {
         name: folder
@@ -83,6 +83,14 @@ fn scanned(desk: &Desk, what: &[String]) -> Result<Vec<Scanned>, crate::fail::Fa
             _ if path.is_dir() => of_folder(path),
             _ => match desk.shelf.catalog().skipped_by_name(named).next() {
                 Some(skipped) => of_folder(skipped.path.clone()),
+                None if path.exists() => {
+                    let fail = Fail::new(format!("{named} is a file, and a skill is a folder"));
+                    return Err(fail.hint("name the folder it lies in"));
+                }
+                None if named.contains('/') => {
+                    let fail = Fail::new(format!("there is no folder {named}"));
+                    return Err(fail.hint("`chela skills list` shows the skills that are found"));
+                }
                 None => return Err(desk.unknown(named)),
             },
         });

@@ -45,7 +45,7 @@ pub fn run(desk: &Desk, screen: &mut Screen, what: &[String], json: bool) -> Out
         count(ScanVerdict::Suspicious),
     );
     screen.line(match (scanned.len(), dangerous, suspicious) {
-        (0, ..) => "There is no skill to look into.".to_owned(),
+        (0, ..) => "No skill but those that are part of this build.".to_owned(),
         (all, 0, 0) => format!("{} looked into, nothing stands out.", counted(all, "skill")),
         (all, dangerous, suspicious) => format!(
             "{} looked into: {dangerous} dangerous, {suspicious} suspicious.",

@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use chela_config::model::{BareUnit, GuardPolicy};
 use chela_core::ContentHash;
-use chela_guard::approval::{Answer, AnswerError, Approver, Asking, Hand, Question, Scope, shown};
+use chela_guard::approval::{
+    Answer, AnswerError, Approver, Asking, Grant, Hand, Question, Scope, shown,
+};
 use chela_guard::flow::{Decision, Deed, Judge, Rule, Verdict, decide};
 use chela_ledger::AuditKind;
 use chela_model::ToolCall;
@@ -231,13 +233,7 @@ impl Turn<'_> {
             .talk
             .seen
             .with(|seen| Question::about(&deeds, seen, asking));
-        let answer = {
-            let _waits = self.talk.waits();
-            tokio::time::timeout(question.lasts(), self.surface.ask(&question)).await
-        };
-        let answer = answer.unwrap_or(Answer::NOBODY);
-        let outcome = question.answer(answer, host.clock.now());
-        self.book_answer(&question, answer, outcome.as_ref().err());
+        let outcome = self.put(&mut question).await;
         let unallowed = |why, words| {
             let question = id.clone();
             Ok(Err(Unallowed {
@@ -275,13 +271,20 @@ impl Turn<'_> {
             .map(drop)
     }
 
+    /// Puts a question to whoever is there, for as long as it lasts.
+    pub(super) async fn put(&self, question: &mut Question) -> Result<Grant, AnswerError> {
+        let answer = {
+            let _waits = self.talk.waits();
+            tokio::time::timeout(question.lasts(), self.surface.ask(question)).await
+        };
+        let answer = answer.unwrap_or(Answer::NOBODY);
+        let outcome = question.answer(answer, self.talk.agents.host.clock.now());
+        self.book_answer(question, answer, outcome.as_ref().err());
+        outcome
+    }
+
     /// A question and its answer belong to the record.
-    pub(super) fn book_answer(
-        &self,
-        question: &Question,
-        answer: Answer,
-        error: Option<&AnswerError>,
-    ) {
+    fn book_answer(&self, question: &Question, answer: Answer, error: Option<&AnswerError>) {
         let body = json!({
             "session": self.session.id.as_str(),
             "turn": self.book.turn(),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use chela_core::{ContentHash, Trust};
 use chela_guard::approval::{AnswerError, AskedCall, Asking, Question, shown};
 use chela_model::ToolCall;
-use chela_tools::{Answer, Call, Progress, Toolbox};
+use chela_tools::{Call, Progress, Toolbox};
 use chela_workspace::replace_file;
 use chela_workspace::trust::{Custody, Hand, Kind, Versions, Writer, Wrote};
 use serde_json::{Map, Value};
@@ -107,13 +107,7 @@ impl Turn<'_> {
             lasts: self.talk.patience(),
         };
         let mut question = Question::new(calls, asking);
-        let answer = {
-            let _waits = self.talk.waits();
-            tokio::time::timeout(question.lasts(), self.surface.ask(&question)).await
-        };
-        let answer = answer.unwrap_or(Answer::NOBODY);
-        let outcome = question.answer(answer, host.clock.now());
-        self.book_answer(&question, answer, outcome.as_ref().err());
+        let outcome = self.put(&mut question).await;
         let settle: &dyn Fn(&Path) -> Result<(), String> = match outcome {
             Ok(_) => &|path| self.keep_held(&custody, path, call, &id),
             Err(AnswerError::Denied) => &|path| put_back(&custody, path),

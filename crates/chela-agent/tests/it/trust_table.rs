@@ -54,6 +54,16 @@ enum By {
     Someone,
 }
 
+impl By {
+    const ALL: [Self; 5] = [
+        Self::Owner,
+        Self::AgentClean,
+        Self::AgentTainted,
+        Self::CommandTainted,
+        Self::Someone,
+    ];
+}
+
 fn text_of(file: &str, words: &str) -> String {
     match file {
         SKILL => format!(
@@ -158,13 +168,7 @@ fn change(home: &Home, file: &str, by: By) -> Owner {
 #[test]
 fn w02_every_file_by_every_writer_ends_in_its_row() {
     for file in NINE.into_iter().chain([HOOK]) {
-        for by in [
-            By::Owner,
-            By::AgentClean,
-            By::AgentTainted,
-            By::CommandTainted,
-            By::Someone,
-        ] {
+        for by in By::ALL {
             row_of_a_file(file, by);
         }
     }
@@ -276,13 +280,7 @@ fn row_of_a_file(file: &str, by: By) {
 #[test]
 fn w05_w08_a_skill_and_its_script_by_every_writer_end_in_their_row() {
     for file in [SKILL, SCRIPT] {
-        for by in [
-            By::Owner,
-            By::AgentClean,
-            By::AgentTainted,
-            By::CommandTainted,
-            By::Someone,
-        ] {
+        for by in By::ALL {
             row_of_a_skill(file, by);
         }
     }

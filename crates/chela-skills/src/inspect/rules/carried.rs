@@ -43,7 +43,7 @@ pub(super) fn across(page: &Page, known: &Known) -> Vec<Finding> {
     for line in code {
         let text = line.text.as_str();
         if line.words.have_any(Words::RUN | Words::SHELL)
-            && let Some(name) = captured(&RUNS_VALUE, text)
+            && let Some(name) = RUNS_VALUE.captured(text)
             && let Some(holds) = held.get(&name)
         {
             found.push(super::finding(&page.path, line, &sign(*holds)));
@@ -53,7 +53,7 @@ pub(super) fn across(page: &Page, known: &Known) -> Vec<Finding> {
             let sign = Sign::new("hidden-import", Weight::Suspicious, what);
             found.push(super::finding(&page.path, line, &sign));
         }
-        let Some(name) = captured(&ASSIGN, text) else {
+        let Some(name) = ASSIGN.captured(text) else {
             continue;
         };
         let value = text.split_once('=').map_or("", |(_, value)| value);
@@ -101,14 +101,4 @@ fn sign(holds: Holds) -> Sign {
             "runs whatever an address answered above",
         ),
     }
-}
-
-fn captured(pattern: &super::pattern::Pattern, text: &str) -> Option<String> {
-    let groups = pattern.regex()?.captures(text)?;
-    groups
-        .iter()
-        .skip(1)
-        .flatten()
-        .next()
-        .map(|group| group.as_str().to_owned())
 }

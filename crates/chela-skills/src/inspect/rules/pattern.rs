@@ -24,6 +24,13 @@ impl Pattern {
             .as_ref()
     }
 
+    /// What the first group that took part holds.
+    pub(super) fn captured(&self, text: &str) -> Option<String> {
+        let groups = self.regex()?.captures(text)?;
+        let first = groups.iter().skip(1).flatten().next()?;
+        Some(first.as_str().to_owned())
+    }
+
     pub(super) fn is_in(&self, line: &str) -> bool {
         self.regex().is_some_and(|regex| regex.is_match(line))
     }

@@ -154,7 +154,7 @@ impl Taint {
             if text.starts_with([']', '}', ')']) {
                 self.open = None;
             }
-            if let Some(name) = captured(&DEFINES, text) {
+            if let Some(name) = DEFINES.captured(text) {
                 self.function = Some(name);
             }
             let own = secret_in(line)
@@ -164,9 +164,9 @@ impl Taint {
                 self.held_by(value_of(text))
                     .map(|(secret, whole)| (secret, whole || READ_WHOLE.is_in(text)))
             });
-            let assigned = captured(&ASSIGN, text);
+            let assigned = ASSIGN.captured(text);
             if let Some(taint) = held {
-                let bound = captured(&BOUND, text).or_else(|| captured(&GROWS, text));
+                let bound = BOUND.captured(text).or_else(|| GROWS.captured(text));
                 let name = assigned.clone().or(bound).or_else(|| self.open.clone());
                 if let Some(name) = name {
                     self.names.insert(name, taint);
@@ -224,14 +224,4 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| {
             word.len() > 1 || word.chars().all(|c| c.is_ascii_alphabetic()) && !word.is_empty()
         })
-}
-
-fn captured(pattern: &Pattern, text: &str) -> Option<String> {
-    let groups = pattern.regex()?.captures(text)?;
-    groups
-        .iter()
-        .skip(1)
-        .flatten()
-        .next()
-        .map(|group| group.as_str().to_owned())
 }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::super::pattern::Pattern;
 use super::super::{Sign, Weight, finding};
 use super::{
     ASSIGN, BOUND, BROWSER, DEFINES, ENVIRONMENT, GROWS, HEADER, READ_WHOLE, SINK, SSH, Secret,

@@ -203,20 +203,10 @@ impl<'a> Desk<'a> {
         if let Some(at) = all.iter().position(by_name) {
             return Ok(all.swap_remove(at));
         }
-        if self.setup.file_trust().ceiling(&path) < Trust::Agent
-            && let Some((judged, _)) = self.custody.look(&path)
-        {
-            return Ok(Watched {
-                kind: Kind::Note,
-                shown: self.custody.shown(&path),
-                judged: Some(judged),
-                absent: None,
-                entry: None,
-                path,
-            });
-        }
-        // Notes are on record once somebody known wrote them; any can be put there.
-        if self.custody.kind(&path) == Some(Kind::Note)
+        // Notes are on record once somebody known wrote them; any can be put there. So can a file
+        // that holds foreign text.
+        let is_foreign = || self.setup.file_trust().ceiling(&path) < Trust::Agent;
+        if (self.custody.kind(&path) == Some(Kind::Note) || is_foreign())
             && let Some((judged, _)) = self.custody.look(&path)
         {
             return Ok(Watched {

@@ -396,3 +396,14 @@ fn it_is_quick() {
     // Unoptimised, on whatever machine this is; optimised it takes tens of milliseconds.
     assert!(began.elapsed().as_millis() < 5_000, "{:?}", began.elapsed());
 }
+
+/// What a broken config was to keep out is not kept out: an audit without a word about it would
+/// be a false comfort.
+#[test]
+fn a_broken_config_is_told_before_anything_else() {
+    let home = Home::ready();
+    std::fs::write(home.path(".chela/chela.json"), "{ tools: { deny: [").unwrap();
+    let run = home.run(&["security", "audit"]);
+    assert!(run.err.contains("chela.json has"), "{run:?}");
+    assert!(run.err.contains("chela config validate"), "{run:?}");
+}

@@ -358,3 +358,11 @@ fn a_signed_skill_of_a_known_publisher_needs_no_question() {
     let list = home.run(&["skills", "list"]).ok();
     assert!(list.contains("its signature does not hold"), "{list}");
 }
+
+#[test]
+fn an_empty_folder_is_not_called_clean() {
+    let home = Home::ready();
+    std::fs::create_dir(home.path("empty")).unwrap();
+    let run = home.run(&["skills", "scan", "~/empty"]);
+    assert!(run.err.contains("there is nothing in ~/empty"), "{run:?}");
+}

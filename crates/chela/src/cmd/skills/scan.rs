@@ -80,6 +80,12 @@ fn scanned(desk: &Desk, what: &[String]) -> Result<Vec<Scanned>, Fail> {
         let path = desk.host.expand(named);
         scanned.push(match desk.skills.get(named) {
             Some(skill) if !named.contains('/') => of_skill(skill.skill()),
+            _ if path
+                .read_dir()
+                .is_ok_and(|mut inside| inside.next().is_none()) =>
+            {
+                return Err(Fail::new(format!("there is nothing in {named}")));
+            }
             _ if path.is_dir() => of_folder(path),
             _ => match desk.shelf.catalog().skipped_by_name(named).next() {
                 Some(skipped) => of_folder(skipped.path.clone()),

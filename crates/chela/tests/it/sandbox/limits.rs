@@ -175,16 +175,11 @@ fn time_is_limited() {
     everywhere(&json!({}), |cell| {
         let word = odd_seconds(cell, 2);
         let start = Instant::now();
-        let run = cell.home.run(&[
-            "sandbox",
-            "run",
-            "--timeout",
-            "1",
-            "--",
-            "sh",
-            "-c",
-            &format!("trap '' TERM INT; sleep {word}; sleep {word}"),
-        ]);
+        let in_a_second = |script: &str| {
+            let order = ["sandbox", "run", "--timeout", "1", "--", "sh", "-c", script];
+            cell.home.run(&order)
+        };
+        let run = in_a_second(&format!("trap '' TERM INT; sleep {word}; sleep {word}"));
         assert!(
             run.err.contains("its time was up"),
             "{}: {run:?}",
@@ -198,16 +193,7 @@ fn time_is_limited() {
             "trap '' TERM; setsid sh -c \"env -i setsid sleep {hidden} & trap '' TERM; sleep {hidden}\" & \
              (setsid sh -c '(env -i sleep {hidden} &) & exit 0' &); sleep {hidden}"
         );
-        let run = cell.home.run(&[
-            "sandbox",
-            "run",
-            "--timeout",
-            "1",
-            "--",
-            "sh",
-            "-c",
-            &script,
-        ]);
+        let run = in_a_second(&script);
         assert!(run.err.contains("its time was up"), "{run:?}");
         assert!(
             gone(&hidden),

@@ -56,6 +56,12 @@ impl CoreFile {
         }
     }
 
+    /// Every name under which a file enters the prompt of every session.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        let names = Self::ALL.into_iter().map(Self::name);
+        names.chain([Self::LOWER_MEMORY])
+    }
+
     /// The core file a path names, by its base name, whatever its case.
     pub fn of(path: &str) -> Option<Self> {
         let base = base_name(path);

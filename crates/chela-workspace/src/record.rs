@@ -181,8 +181,7 @@ fn has_bootstrap(dir: &Path) -> bool {
 }
 
 pub(crate) fn has_core_files(dir: &Path) -> bool {
-    let names = CoreFile::ALL.into_iter().map(CoreFile::name);
-    names
-        .chain([CoreFile::LOWER_MEMORY, "memory"])
+    CoreFile::names()
+        .chain(["memory"])
         .any(|name| std::fs::symlink_metadata(dir.join(name)).is_ok())
 }

@@ -36,10 +36,10 @@ pub(super) fn texts(ground: &Ground<'_>) -> Vec<Finding> {
     let mut seen: Vec<PathBuf> = Vec::new();
     for agent in &ground.agents {
         let workspace = ground.loaded.workspace_dir(agent).value;
-        let core = CoreFile::ALL.map(|file| workspace.join(file.name()));
+        let core = CoreFile::names().map(|name| workspace.join(name));
         let notes = files_below(&workspace.join("memory"), 2);
         let hooks = files_below(&workspace.join("hooks"), 3);
-        for path in core.into_iter().chain(notes).chain(hooks) {
+        for path in core.chain(notes).chain(hooks) {
             if !seen.contains(&path) {
                 findings.extend(in_file(ground, &path));
                 seen.push(path);

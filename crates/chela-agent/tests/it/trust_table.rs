@@ -18,23 +18,13 @@ use chela_core::{ContentHash, Trust};
 use chela_skills::{TrustLock, TrustedBy};
 use chela_testkit::Step;
 use chela_tools::Scope;
+use chela_workspace::CoreFile;
 use chela_workspace::trust::{Custody, FileEntry, Kind, State, Writer};
 use serde_json::json;
 
 use super::guarding::{Home, Owner, inbox};
 use super::trusting::{entry, prompt, set_up, workspace, write};
 
-const NINE: [&str; 9] = [
-    "AGENTS.md",
-    "SOUL.md",
-    "IDENTITY.md",
-    "USER.md",
-    "TOOLS.md",
-    "HEARTBEAT.md",
-    "BOOTSTRAP.md",
-    "MEMORY.md",
-    "memory.md",
-];
 const SKILL: &str = "skills/greet/SKILL.md";
 const SCRIPT: &str = "skills/greet/run.sh";
 const HOOK: &str = "hooks/greet.sh";
@@ -167,7 +157,7 @@ fn change(home: &Home, file: &str, by: By) -> Owner {
 
 #[test]
 fn w02_every_file_by_every_writer_ends_in_its_row() {
-    for file in NINE.into_iter().chain([HOOK]) {
+    for file in CoreFile::names().chain([HOOK]) {
         for by in By::ALL {
             row_of_a_file(file, by);
         }

@@ -76,8 +76,7 @@ impl Custody {
         let book = self.book();
         let root = self.root();
         let mut paths = BTreeSet::new();
-        let names = CoreFile::ALL.into_iter().map(CoreFile::name);
-        for name in names.chain([CoreFile::LOWER_MEMORY]) {
+        for name in CoreFile::names() {
             paths.insert(root.join(name));
         }
         let extra = expand(root, extra_files).into_iter();

@@ -69,22 +69,9 @@ fn unconfirmed(loaded: &LoadedContext, name: &str) -> bool {
         .any(|remark| matches!(remark, Remark::Unconfirmed { .. }))
 }
 
-/// The nine names under which a file enters the prompt of every session.
-const NINE: [&str; 9] = [
-    "AGENTS.md",
-    "SOUL.md",
-    "IDENTITY.md",
-    "USER.md",
-    "TOOLS.md",
-    "HEARTBEAT.md",
-    "BOOTSTRAP.md",
-    "MEMORY.md",
-    "memory.md",
-];
-
 #[test]
 fn w02_one_byte_of_any_file_by_any_of_the_four_writers() {
-    for name in NINE {
+    for name in CoreFile::names() {
         let home = made();
         home.write(name, "- The trusted text.\n");
         let own = custody(&home, &home.dir, under(OnChange::Quarantine));

@@ -5,6 +5,8 @@
     reason = "a test that cannot be set up fails here"
 )]
 
+use chela_workspace::CoreFile;
+
 use crate::home::Home;
 
 fn state(home: &Home, file: &str) -> String {
@@ -308,18 +310,6 @@ fn w11_an_injected_persona_file_is_set_aside_and_named() {
     assert!(status.flat().contains("high suspicion"), "{}", status.out);
 }
 
-const NINE: [&str; 9] = [
-    "AGENTS.md",
-    "SOUL.md",
-    "IDENTITY.md",
-    "USER.md",
-    "TOOLS.md",
-    "HEARTBEAT.md",
-    "BOOTSTRAP.md",
-    "MEMORY.md",
-    "memory.md",
-];
-
 fn row(home: &Home, file: &str) -> serde_json::Value {
     let status = home.run(&["trust", "status", "--json"]).json();
     let rows = status["files"].as_array().unwrap().clone();
@@ -333,7 +323,7 @@ fn w02_every_file_by_the_owner_and_by_someone_else() {
     let home = Home::ready();
     let editor = home.write("editor.sh", "#!/bin/sh\nprintf '!' >> \"$1\"\n");
     let home = home.env("EDITOR", &format!("sh {}", editor.display()));
-    for file in NINE.into_iter().chain(["hooks/greet.sh"]) {
+    for file in CoreFile::names().chain(["hooks/greet.sh"]) {
         let path = format!(".chela/workspace/{file}");
         home.write(&path, "- The trusted words.\n");
         home.run(&["trust", "approve", file, "--yes"]).ok();

@@ -7,7 +7,8 @@
 //!
 //! A file holds one text per line: `{"text": …, "label": 0 or 1, "source": …}`. A folder holds
 //! `malicious/` and `benign/` with one package per folder, or with one folder per author that
-//! holds packages. `--show` prints every miss and every false alarm with what was found.
+//! holds packages. `--show` prints every miss and every false alarm with what was found; `--list`
+//! prints a line for each package: verdict, folder, and the kinds of what was found.
 
 #![expect(
     clippy::print_stdout,
@@ -15,7 +16,7 @@
     reason = "a measurement talks"
 )]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -24,10 +25,14 @@ use chela_skills::{Package, ScanReport, ScanVerdict, inspect};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
-    let show = args.iter().any(|arg| arg == "--show");
-    args.retain(|arg| arg != "--show");
+    let mut flag = |name: &str| {
+        let before = args.len();
+        args.retain(|arg| arg != name);
+        args.len() < before
+    };
+    let (show, list) = (flag("--show"), flag("--list"));
     let [path] = args.as_slice() else {
-        eprintln!("usage: scan_bench FILE.jsonl|FOLDER [--show]");
+        eprintln!("usage: scan_bench FILE.jsonl|FOLDER [--show] [--list]");
         return Err("one file or folder is needed".into());
     };
     let path = Path::new(path);
@@ -43,6 +48,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         table.add(case, &report, began.elapsed());
         if show {
             show_wrong(case, &report);
+        }
+        if list {
+            list_one(case, &report);
         }
     }
     table.print();
@@ -137,6 +145,16 @@ fn packages(
         });
     }
     Ok(())
+}
+
+fn list_one(case: &Case, report: &ScanReport) {
+    let kinds: BTreeSet<String> = report
+        .findings
+        .iter()
+        .map(|finding| format!("{}:{:?}", finding.code, finding.severity))
+        .collect();
+    let kinds: Vec<String> = kinds.into_iter().collect();
+    println!("{:?}\t{}\t{}", report.verdict, case.name, kinds.join(" "));
 }
 
 fn show_wrong(case: &Case, report: &ScanReport) {

@@ -51,6 +51,7 @@ pub fn inspect(package: &Package) -> ScanReport {
     }
     findings.extend(rules::look_at_all(&pages, &known));
     rules::together(&mut findings);
+    rules::brief::look(&pages, &mut findings);
     findings.extend(rules::name::look(&package.name));
     report(findings)
 }

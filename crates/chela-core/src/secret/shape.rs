@@ -165,20 +165,34 @@ const SPECIAL: &[(&str, special::Judge)] = &[
     ("basic ", special::authorization),
 ];
 
-static SEARCH: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+/// From here on the large table earns back what it costs to make: more than a start of the
+/// program should take, and a few megabytes.
+const LONG_TEXT: usize = 64 * 1024;
+
+static QUICK_TO_MAKE: LazyLock<Option<AhoCorasick>> =
+    LazyLock::new(|| beginnings(AhoCorasickKind::ContiguousNFA));
+static QUICK_TO_SEARCH: LazyLock<Option<AhoCorasick>> =
+    LazyLock::new(|| beginnings(AhoCorasickKind::DFA));
+
+fn beginnings(kind: AhoCorasickKind) -> Option<AhoCorasick> {
     let tokens = TOKENS.iter().map(|(_, start, _, _)| *start);
     let special = SPECIAL.iter().map(|(start, _)| *start);
     let words = assigned::WORDS.iter().copied();
     AhoCorasick::builder()
         .ascii_case_insensitive(true)
-        .kind(Some(AhoCorasickKind::DFA))
+        .kind(Some(kind))
         .build(tokens.chain(special).chain(words))
         .ok()
-});
+}
 
 /// Everything in the text that has the shape of a secret.
 pub fn find(text: &[u8]) -> Vec<Shaped> {
-    let Some(search) = &*SEARCH else {
+    let search = if text.len() < LONG_TEXT {
+        &QUICK_TO_MAKE
+    } else {
+        &QUICK_TO_SEARCH
+    };
+    let Some(search) = &**search else {
         return Vec::new();
     };
     let mut found = Vec::new();

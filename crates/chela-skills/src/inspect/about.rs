@@ -13,7 +13,7 @@ pub(super) enum About {
 
 /// Words of people who write about attacks. Words such as "security" or "audit" are not among
 /// them: lures use those.
-const TOPICS: [&str; 51] = [
+const TOPICS: [&str; 54] = [
     "detect",
     "red flag",
     "malicious",
@@ -58,6 +58,9 @@ const TOPICS: [&str; 51] = [
     "obfuscat",
     "typosquat",
     "pentest",
+    "destructive",
+    "warn about",
+    "warns about",
     "red team",
     "adversar",
     "prohibited",
@@ -95,9 +98,10 @@ pub(super) fn of(line: &str) -> About {
 }
 
 /// Without addresses and names of files: what those are called says nothing about the line.
-fn without_names(line: &str) -> String {
+pub(super) fn without_names(line: &str) -> String {
     let is_name = |word: &&str| {
         word.contains("://")
+            || word.contains('@')
             || word.split_once('.').is_some_and(|(before, after)| {
                 before.ends_with(|c: char| c.is_ascii_alphanumeric())
                     && after.starts_with(|c: char| c.is_ascii_alphabetic())

@@ -101,7 +101,32 @@ fn readable(bytes: Vec<u8>) -> Option<String> {
         .chars()
         .filter(|c| c.is_control() && !c.is_whitespace())
         .count();
-    (odd == 0 && text.chars().any(|c| c == ' ' || c == '/' || c == '(')).then_some(text)
+    if odd > 0 {
+        None
+    } else if text.chars().any(|c| c == ' ' || c == '/' || c == '(') {
+        Some(text)
+    } else {
+        run_together(&text)
+    }
+}
+
+/// `IgnoreAllRulesAbove` with its blanks.
+fn run_together(text: &str) -> Option<String> {
+    const MANY_WORDS: usize = 4;
+    let words = text.chars().filter(char::is_ascii_uppercase).count();
+    let plain = text.chars().all(|c| c.is_ascii_alphabetic());
+    let spaced =
+        plain && words >= MANY_WORDS && words * 12 >= text.len() && words * 3 <= text.len();
+    spaced.then(|| {
+        let mut out = String::with_capacity(text.len() + words);
+        for c in text.chars() {
+            if c.is_ascii_uppercase() {
+                out.push(' ');
+            }
+            out.push(c);
+        }
+        out.trim_start().to_owned()
+    })
 }
 
 fn hex(word: &str) -> Option<Vec<u8>> {

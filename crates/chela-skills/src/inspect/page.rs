@@ -116,6 +116,8 @@ struct Reading {
     /// What the heading above says the section is about.
     section: About,
     variables: Variables,
+    /// The last line of prose, for a sentence that goes on.
+    prose: Option<(u32, String)>,
     /// A line that is not finished: where it began, what it held, how many lines.
     open: Option<(u32, String, usize)>,
 }
@@ -128,6 +130,7 @@ impl Reading {
             fence: None,
             section: About::Nothing,
             variables: Variables::default(),
+            prose: None,
             open: None,
         }
     }
@@ -200,6 +203,25 @@ impl Reading {
         }
     }
 
+    /// Whether this line is in a table, where nothing is run, or goes on with a sentence that
+    /// warns: "never" may stand at the end of the line above.
+    fn begun(&self, number: u32, text: &str) -> About {
+        if self.zone() == Zone::Prose && text.starts_with('|') && text.matches('|').count() > 3 {
+            return About::Warns;
+        }
+        match &self.prose {
+            Some((last, before))
+                if self.zone() == Zone::Prose
+                    && *last + 1 == number
+                    && !begins_anew(text)
+                    && !before.ends_with(['.', '!', '?', ':', ';']) =>
+            {
+                about::of(before).min(About::Warns)
+            }
+            _ => About::Nothing,
+        }
+    }
+
     fn finish(&mut self) {
         if let Some((number, text, _)) = self.open.take() {
             self.push(number, text);
@@ -228,10 +250,11 @@ impl Reading {
                 About::Nothing
             };
             match self.kind {
-                Kind::Prose => own.max(self.section),
+                Kind::Prose => own.max(self.section).max(self.begun(number, &text)),
                 Kind::Code => own,
             }
         };
+        self.prose = (zone == Zone::Prose).then(|| (number, text.clone()));
         let posing = has_mixed_word(&raw);
         self.lines.push(Line {
             number,
@@ -243,6 +266,12 @@ impl Reading {
             posing,
         });
     }
+}
+
+/// A line of a list, a heading, a quotation: something of its own.
+pub(super) fn begins_anew(line: &str) -> bool {
+    line.starts_with(['-', '*', '#', '|', '>', '<', '+'])
+        || line.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Whether a command goes on in the next line.

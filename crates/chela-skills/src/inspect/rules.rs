@@ -1,6 +1,7 @@
 //! The rules, one file per kind of harm. Each says in plain words what a line would do.
 
 mod autorun;
+pub(super) mod brief;
 mod carried;
 mod destroy;
 mod foreign_key;
@@ -126,7 +127,9 @@ fn posing(page: &Page, at: usize, signs: &mut Vec<Sign>) {
 pub(super) fn look_inside(inner: &Inner, known: &Known) -> Vec<Finding> {
     let mut found = Vec::new();
     look(&inner.page, known, &mut found);
-    let command = inner.page.lines.iter().any(run::is_command);
+    let command = inner.page.lines.iter().any(|line| {
+        run::is_command(line) || order::drops_rules(&line.text) || order::hides(&line.text)
+    });
     let worst = found.iter().map(|finding| finding.severity).max();
     let address = is_hidden_address(inner);
     if worst < Some(Severity::Warning) && !command && !address {
@@ -222,7 +225,7 @@ fn finding(path: &str, line: &Line, sign: &Sign) -> Finding {
         Weight::Dangerous => Finding::error(sign.code, sign.what),
     };
     let finding = finding.in_file(path).at(line.number).excerpt(&line.raw);
-    if weight < sign.weight {
+    if spoken_of {
         finding.hint(SPOKEN_OF)
     } else {
         finding

@@ -84,7 +84,7 @@ kinds! {
     13 AGENT_FILE: [
         "soul.md", "agents.md", "heartbeat.md", "memory.md", "claude.md", "tools.md", "identity.md",
         "user.md", "bootstrap.md", "openclaw.json", "clawdbot.json", "chela.json", "exec-approvals", ".mcp.json",
-        "mcp.json", "claude/settings", "gemini.md", ".cursorrules",
+        "mcp.json", "claude/settings", "gemini.md", ".cursorrules", ".cursor/rules", ".windsurfrules", "copilot-instructions",
     ];
     14 WRITE: [
         ">>", "> ", ">~", "write", "append", "tee ", "'a'", "\"a\"", "'w'", "\"w\"", "add ", "insert", "modify",
@@ -127,7 +127,7 @@ kinds! {
     ];
     27 ACT: [
         "read ", "send", "upload", "forward", "collect", "execute", "run ", "transfer", "post ", "transmit", "copy ", "exfil", "delete",
-        "email ", "submit", "share ", "leak", "install", "download", "append", "include ", "encode", "deliver", "sync ",
+        "email ", "submit", "share ", "leak", "install", "download", "append", "include ", "encode", "deliver", "sync ", "fetch ",
     ];
     20 ALWAYS: [
         "after every", "after any", "after each", "after finishing", "after completing", "always", "every task", "any task", "each task",

@@ -174,8 +174,8 @@ fn the_first_look_names_what_stands_out() {
         found,
         [
             ("blob.bin", None, "undecodable"),
-            ("setup.sh", Some(3), "pipe-to-shell"),
             ("notes.md", Some(2), "hidden-characters"),
+            ("setup.sh", Some(3), "pipe-to-shell"),
         ]
     );
 }

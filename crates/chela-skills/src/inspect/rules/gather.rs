@@ -19,6 +19,7 @@ patterns! {
     HEADERS = r"headers\s*[=:]|authorization|bearer|auth\s*=";
     OFFLINE = r"\b(?:works?|runs?|operates?|fully|entirely|completely|100%) (?:offline|local(?:ly)?)\b|\bno (?:network|internet)(?: access| connection| calls?)?(?: is| are)? (?:required|needed|made|used)|\bno (?:external|network) (?:calls|requests)|nothing (?:ever )?leaves (?:your|the) (?:machine|computer|device)|\bdata (?:never|does not) leaves?\b|\blocal[- ]only\b|\boffline[- ](?:only|first)\b";
     READS = r"open\s*\(|read_text|read_bytes|readfile|\bcat\s|get-content|copyfile|shutil\.copy|\bcp\s|\btar\s|\bzip\s|expanduser|path\.home|homedir|glob|listdir|readdir|execute\s*\(|sqlite3|file_get_contents|ioutil\.readfile|os\.readfile|fs::read|file\.read";
+    COMMAND_IN_DATA = r#"\b(?:run|command|cmd|exec|script|shell)"?\s*:\s*["']?\w"#;
     SENDS = r"requests\.(?:post|put|request|patch)\s*\(|session\.post\s*\(|httpx\.(?:post|put)\s*\(|client\.post\s*\(|urlopen\s*\(|urllib\.request\.request\s*\(|\bfetch\s*\(|axios(?:\.post|\.put)?\s*\(|\.sendall\s*\(|https?\.request\s*\(|\bcurl\b.*(?:\s-d|--data|\s-f\b|\s-t\b|-x\s*post|--upload)|\bncat?\b\s+\S+\s+\d+|invoke-(?:webrequest|restmethod)\b.*-(?:body|method\s+post)|\.senddocument\s*\(|http\.post\s*\(|http\.newrequest\s*\(|net::http\.post|reqwest::\w*|\.post\s*\(|smtplib|sendmail|ftplib|storbinary|putobject|paramiko";
 }
 
@@ -187,12 +188,17 @@ fn is_body(page: &Page, sink: &Line) -> bool {
 }
 
 fn takings(page: &Page) -> Vec<Taking<'_>> {
-    if page.kind != Kind::Code || is_data(&page.path) {
+    if page.kind != Kind::Code {
         return Vec::new();
     }
+    let data = is_data(&page.path);
     let mut found = Vec::new();
     for (at, line) in page.lines.iter().enumerate() {
         if line.about != About::Nothing || !line.words.have(Words::SECRET) {
+            continue;
+        }
+        // Data does nothing, but for commands that something else runs.
+        if data && !COMMAND_IN_DATA.is_in(&line.text) {
             continue;
         }
         let near = || page.lines[at..page.lines.len().min(at + 4)].iter();

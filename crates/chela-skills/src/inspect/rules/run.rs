@@ -24,7 +24,7 @@ patterns! {
     DUPED = r"os\.dup2\s*\(|pty\.spawn\s*\(\s*\[?\s*[\x22'](?:/bin/)?(?:ba|z)?sh";
     SOCKET = r"socket\.socket|\.connect\s*\(\s*\(|net\.connect|new net\.socket|net\.createconnection";
     SHELL_SPAWN = r"(?:spawn|popen|subprocess\.(?:call|run|popen)|exec)\s*\(\s*\[?\s*[\x22'](?:/bin/(?:ba|z)?sh|cmd\.exe|/bin/sh|powershell)";
-    SAVED = r"\b(?:curl|wget|iwr|invoke-webrequest)\b.*(?:\s-o\s|\s-o\S|\s--output|\s-lo\b|\s-\w*o\b|\s-outfile|\s>\s*\S|wget\s+(?:-q\s+)?https?:)|urlretrieve\s*\(|downloadfile\s*\(";
+    SAVED = r"\b(?:curl|wget|iwr|invoke-webrequest)\b.*(?:\s-o\s|\s-o\S|\s--output|\s-lo\b|\s-\w*o\b|\s-outfile|\s>\s*\S)|\bwget\s+(?:-\S+\s+)*[\x22']?https?:|urlretrieve\s*\(|downloadfile\s*\(";
     RUNS_FILE = r"\bchmod\s+(?:-\S+\s+)?(?:\+x|a\+x|u\+x|[0-7]?7[0-7]{2})\b|(?:^|[;&|]\s*|\bsudo\s+|\bnohup\s+)(?:\./\S+|/tmp/\S+|(?:ba|z)?sh\s+[./~$\w][^\s|]*|python[0-9.]*\s+/tmp/\S+)|\bopen\s+\S+\.(?:dmg|pkg|app)|\binstaller\s+-pkg|start-process\b|os\.startfile|os\.chmod\s*\(|\bhdiutil\s+attach";
     TEMP_RUN = r"(?:os\.system|subprocess\.\w+|popen|execsync|exec|spawn(?:sync)?)\s*\(";
     WRITES_FILE = r"open\s*\([^)]*[\x22']wb?[\x22']|writefile|\.write\s*\(|\.content\b|urlretrieve|createwritestream";

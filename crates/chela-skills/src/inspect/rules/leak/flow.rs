@@ -40,7 +40,11 @@ pub(in crate::inspect::rules) fn flows(page: &Page, known: &Known) -> Vec<Findin
         let statement = statement(&code[at..]);
         if let Some((secret, whole)) = tainted.sent_by(&statement) {
             let weight = weigh(secret, whole, &statement, page, known);
-            let sign = Sign::new("secrets-out", weight, what(secret));
+            let code = match weight {
+                Weight::Note => "own-secret",
+                _ => "secrets-out",
+            };
+            let sign = Sign::new(code, weight, what(secret));
             found.push(finding(&page.path, line, &sign));
         }
     }

@@ -1,0 +1,110 @@
+//! What weighs more in a short package.
+//!
+//! Honest skills that run to pages mention keys, commands and addresses on the way. In a package
+//! of a screenful, a line of that kind is most of what it is for: of a thousand honest ones that
+//! short hardly one has any, so signs that mean nothing elsewhere are counted here.
+
+mod hints;
+mod passage;
+
+use chela_config::Severity;
+
+use super::{SPOKEN_OF, Sign, Weight, order};
+use crate::finding::Finding;
+use crate::inspect::page::Page;
+use crate::inspect::words::Words;
+use hints::{HINTS, Says};
+use passage::{Passage, passages};
+
+/// Lines that hold something, in all files together.
+const FEW_LINES: usize = 60;
+/// A note, rather than a page.
+const HARDLY_ANY: usize = 20;
+
+/// How many points a package of so many lines may have.
+fn enough(lines: usize) -> u32 {
+    let enough = if lines <= HARDLY_ANY {
+        Says::Little
+    } else {
+        Says::Enough
+    };
+    enough as u32
+}
+
+/// Notes of other rules that honest packages of this size do not earn.
+const TELLING: [&str; 12] = [
+    "agent-override",
+    "destroys",
+    "escape",
+    "hidden-characters",
+    "moves-money",
+    "persistence",
+    "posing-turn",
+    "prompt-leak",
+    "raw-ip",
+    "reports-home",
+    "secrets-out",
+    "wipes-traces",
+];
+
+/// What a short package is told beyond the rules for all.
+pub(in crate::inspect) fn look(pages: &[Page], findings: &mut Vec<Finding>) {
+    let lines: usize = pages.iter().map(|page| page.lines.len()).sum();
+    if lines > FEW_LINES {
+        return;
+    }
+    // To change what the agent lives by is many a longer skill's business.
+    let changes_agent = findings.iter().any(|finding| finding.code == "agent-file");
+    let mut points = u32::from(changes_agent);
+    for finding in findings.iter_mut().filter(|finding| is_telling(finding)) {
+        finding.severity = Severity::Error;
+        points = enough(lines);
+    }
+    let passages: Vec<Passage<'_>> = pages.iter().flat_map(passages).collect();
+    let mut found: Vec<Finding> = Vec::new();
+    for hint in HINTS {
+        let shown = passages
+            .iter()
+            .find_map(|passage| Some((passage.page, passage.shows(hint)?)));
+        let Some((page, line)) = shown else {
+            continue;
+        };
+        let sign = Sign::order("short-and-doubtful", Weight::Note, hint.what);
+        let finding = super::finding(&page.path, line, &sign);
+        let same = |other: &&Finding| other.file == finding.file && other.line == finding.line;
+        // A rule that looks at where something comes from has judged it already.
+        let judged = findings.iter().filter(same).any(|other| {
+            matches!(other.code, "pipe-to-shell" | "download-and-run")
+                && (other.severity == Severity::Error || line.words.have(Words::LINK))
+        });
+        if !judged {
+            points += hint.says as u32;
+            found.push(finding);
+        }
+    }
+    if points >= enough(lines) {
+        let noted = findings
+            .iter_mut()
+            .filter(|finding| finding.code == "agent-file");
+        for finding in found.iter_mut().chain(noted) {
+            finding.severity = Severity::Error;
+        }
+    }
+    findings.extend(found);
+}
+
+/// What is doubtful anywhere is too much here; of what is only worth knowing, some kinds are.
+fn is_telling(finding: &Finding) -> bool {
+    let counts = match finding.severity {
+        Severity::Warning => finding.code != "document",
+        Severity::Note => {
+            let quoted = finding.excerpt.as_deref().is_some_and(|line| {
+                let line = line.to_lowercase();
+                order::is_quoted(&line)
+            });
+            TELLING.contains(&finding.code) && !quoted
+        }
+        _ => false,
+    };
+    counts && finding.hint.as_deref() != Some(SPOKEN_OF)
+}

@@ -1,0 +1,95 @@
+//! Sentences, whole.
+
+use super::hints::{Counts, Hint};
+use crate::inspect::about::{self, About};
+use crate::inspect::page::{Line, Page, Zone, begins_anew};
+use crate::inspect::rules::order;
+
+/// Lines of a sentence that was broken to fit a page, as one; a line of code by itself.
+pub(super) struct Passage<'a> {
+    pub(super) page: &'a Page,
+    /// Its lines, each with where it begins.
+    lines: Vec<(usize, &'a Line)>,
+    text: String,
+    about: About,
+}
+
+pub(super) fn passages(page: &Page) -> Vec<Passage<'_>> {
+    let mut found: Vec<Passage<'_>> = Vec::new();
+    let mut last = 0;
+    for line in &page.lines {
+        let goes_on = line.zone == Zone::Prose
+            && line.number == last + 1
+            && !is_of_head(&line.text)
+            && !begins_anew(&line.text);
+        last = line.number;
+        match found
+            .last_mut()
+            .filter(|open| goes_on && open.zone() == Zone::Prose && open.text != "---")
+        {
+            Some(open) => {
+                open.text.push(' ');
+                open.lines.push((open.text.len(), line));
+                open.text.push_str(&line.text);
+                open.about = open.about.max(line.about);
+            }
+            None => found.push(Passage {
+                page,
+                lines: vec![(0, line)],
+                text: line.text.clone(),
+                about: line.about,
+            }),
+        }
+    }
+    found
+}
+
+/// `name: value`, as in the head of a skill.
+fn is_of_head(line: &str) -> bool {
+    line.split_once(':')
+        .is_some_and(|(key, _)| !key.contains(' '))
+}
+
+impl<'a> Passage<'a> {
+    fn zone(&self) -> Zone {
+        self.lines.first().map_or(Zone::Code, |(_, line)| line.zone)
+    }
+
+    /// The line that shows a sign, unless it is only spoken of.
+    pub(super) fn shows(&self, hint: &Hint) -> Option<&'a Line> {
+        let found = hint.pattern.regex()?.find(&self.text)?;
+        let (before, after) = (&self.text[..found.start()], &self.text[found.end()..]);
+        let ends = [". ", "! ", "? "];
+        let from = ends
+            .iter()
+            .filter_map(|end| before.rfind(end))
+            .max()
+            .map_or(0, |at| at + 2);
+        let to = ends
+            .iter()
+            .filter_map(|end| after.find(end))
+            .min()
+            .map_or(self.text.len(), |at| found.end() + at);
+        let sentence = &self.text[from..to];
+        let counts = match self.about {
+            About::Nothing => true,
+            // A warning in one sentence is none in the next.
+            About::Warns => {
+                hint.counts == Counts::Ordered
+                    || sentence.len() < self.text.len() && about::of(sentence) == About::Nothing
+            }
+            About::Speaks => false,
+        };
+        // The quotes around a whole value of the head belong to its notation.
+        let value = before.ends_with(": \"") && after.matches('"').count() == 1;
+        let quoted = self.zone() == Zone::Prose
+            && before.matches('"').count() % 2 == 1
+            && after.contains('"')
+            && !value;
+        if !counts || quoted || order::is_quoted(sentence) {
+            return None;
+        }
+        let holds = self.lines.iter().rfind(|(at, _)| *at <= found.start());
+        holds.map(|(_, line)| *line)
+    }
+}

@@ -5,6 +5,7 @@
 //! it was found and what to do.
 
 mod combination;
+mod config;
 mod file;
 mod rule;
 mod skill;
@@ -139,7 +140,8 @@ pub fn audit(host: &Host, loaded: &Loaded) -> Vec<Finding> {
         agents: loaded.agents(),
         redactor: redactor_for_prompts(host, loaded),
     };
-    let mut findings = file::permissions(&ground);
+    let mut findings = config::config(&ground);
+    findings.extend(file::permissions(&ground));
     findings.extend(rule::settings(&ground));
     findings.extend(combination::combinations(&ground));
     findings.extend(text::texts(&ground));

@@ -21,8 +21,6 @@ pub fn run(host: &Host, screen: &mut Screen, command: SecurityCommand) -> Outcom
 }
 
 fn look(host: &Host, screen: &mut Screen, args: &AuditArgs) -> Outcome {
-    // What a broken config was meant to keep out is not kept out.
-    Setup::look(host).warn_on_stderr(screen.paint);
     let least = Severity::from(args.min);
     let found = |host: &Host| {
         let mut findings = audit(host, &Setup::look(host).loaded);

@@ -1,0 +1,50 @@
+//! A config that does not say what it was meant to say.
+//!
+//! What it was to keep out is not kept out, so an audit of the rest would be a false comfort.
+
+use chela_config::{ConfigSource, Diagnostic, Severity as Bad, WhyDefaults};
+
+use super::{Evidence, Finding, Ground, Severity};
+
+pub(super) fn config(ground: &Ground<'_>) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = broken(ground).into_iter().collect();
+    let errors = ground
+        .loaded
+        .diagnostics
+        .iter()
+        .filter(|diagnostic| diagnostic.severity == Bad::Error);
+    findings.extend(errors.map(|diagnostic| unused(ground, diagnostic)));
+    findings
+}
+
+/// The file as a whole is not in use.
+fn broken(ground: &Ground<'_>) -> Option<Finding> {
+    let instead = match ground.loaded.source {
+        ConfigSource::LastGood { .. } => "the last one that could be read is in use",
+        ConfigSource::Defaults(WhyDefaults::Unusable) => "nothing but defaults is in use",
+        ConfigSource::File | ConfigSource::Defaults(WhyDefaults::Missing) => return None,
+    };
+    let message = format!("the config cannot be used; {instead}");
+    Some(
+        Finding::new("config.broken", Severity::Critical, message)
+            .in_file(&ground.loaded.file(), None)
+            .fix("see `chela config validate`, and correct the file"),
+    )
+}
+
+/// One setting is not in use.
+fn unused(ground: &Ground<'_>, diagnostic: &Diagnostic) -> Finding {
+    let place = diagnostic.place.as_ref();
+    let key = diagnostic.path.to_string();
+    let evidence = Evidence {
+        file: place.map_or_else(|| ground.loaded.file(), |place| place.file.clone()),
+        line: place.map(|place| place.line),
+        key: Some(key).filter(|key| !key.is_empty()),
+    };
+    let message = ground.redactor.redact(&diagnostic.message).into_owned();
+    let finding = Finding::new("config.unused", Severity::Warning, message);
+    Finding {
+        evidence: Some(evidence),
+        ..finding.fix("see `chela config validate`, and correct the file")
+    }
+}

@@ -51,7 +51,7 @@ const TELLING: [&str; 12] = [
 pub(in crate::inspect) fn look(pages: &[Page], findings: &mut Vec<Finding>) {
     let lines: usize = pages.iter().map(|page| page.lines.len()).sum();
     if lines > FEW_LINES {
-        return;
+        return crowded(pages, findings);
     }
     // To change what the agent lives by is many a longer skill's business.
     let changes_agent = findings.iter().any(|finding| finding.code == "agent-file");
@@ -91,6 +91,48 @@ pub(in crate::inspect) fn look(pages: &[Page], findings: &mut Vec<Finding>) {
         }
     }
     findings.extend(found);
+}
+
+/// Lines of a longer text that belong together.
+const NEIGHBOURS: u32 = 8;
+
+/// Several doubtful lines in one place of a longer text: honest ones are scattered, and an attack
+/// that was padded is still one.
+fn crowded(pages: &[Page], findings: &mut Vec<Finding>) {
+    let Some(page) = pages.iter().find(|page| page.path == crate::SKILL_FILE) else {
+        return;
+    };
+    let mut found: Vec<Finding> = Vec::new();
+    for passage in passages(page)
+        .iter()
+        .filter(|passage| passage.is_worth_a_look())
+    {
+        for hint in HINTS.iter().filter(|hint| hint.says == Says::Enough) {
+            if let Some(line) = passage.shows(hint) {
+                let sign = Sign::order("crowded-and-doubtful", Weight::Note, hint.what);
+                found.push(super::finding(&page.path, line, &sign));
+            }
+        }
+    }
+    let close = |a: &Finding, b: &Finding| match (a.line, b.line) {
+        (Some(a), Some(b)) => a.abs_diff(b) <= NEIGHBOURS,
+        _ => false,
+    };
+    let crowd: Vec<Finding> = found
+        .iter()
+        .filter(|one| {
+            let others = found
+                .iter()
+                .filter(|other| other.message != one.message && close(one, other));
+            others.count() > 0
+        })
+        .cloned()
+        .collect();
+    findings.extend(crowd.into_iter().map(|finding| Finding {
+        severity: Severity::Error,
+        code: "crowded-and-doubtful",
+        ..finding
+    }));
 }
 
 /// What is doubtful anywhere is too much here; of what is only worth knowing, some kinds are.

@@ -7,12 +7,11 @@ pub(super) use flow::flows;
 
 use super::pattern::{Pattern, patterns};
 use super::{Sign, Weight};
-use crate::inspect::hosts::{Known, Link, Place, links, place_of};
+use crate::inspect::hosts::{Known, Link, Place, links};
 use crate::inspect::page::{Kind, Line, Page, Zone};
 use crate::inspect::words::Words;
 
 patterns! {
-    KEY_OF_SERVICE = r#"https?://([^\s/?"'`]+)[^\s"'`]*[?&]\w+=\$\{?(github|gitlab|aws|slack|stripe|npm|telegram|discord|anthropic|openai|azure|heroku|twilio)_\w*(?:key|token|secret|pat)"#;
     SSH = r"\.ssh\b/?(?:id_|[\x22'`\s*)/]|$)|\bid_(?:rsa|ed25519|ecdsa|dsa)\b";
     CLOUD = r"\.aws/credentials|\.config/gcloud|\.azure/|\.kube/config|\.docker/config\.json|application_default_credentials";
     BROWSER = r"login data\b|cookies\.sqlite|logins\.json|key4\.db|(?:chrome|brave|edge|chromium|firefox|opera).{0,60}(?:cookies|user data|local state|profiles?\b.*/default)|cookies\.binarycookies";
@@ -160,13 +159,6 @@ pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>)
             "puts a key into an address the skill is not about",
         ));
     }
-    if words.have(Words::SECRET | Words::LINK) && takes_a_stranger_along(text) {
-        signs.push(Sign::new(
-            "secrets-out",
-            Weight::Dangerous,
-            "puts the key of one service into an address of another",
-        ));
-    }
     let inbox = words.have_any(Words::LINK | Words::BAD_HOST)
         && links(text)
             .iter()
@@ -193,20 +185,6 @@ pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>)
     if page.kind == Kind::Prose {
         told_to_send(page, at, known, signs);
     }
-}
-
-/// Whether an address carries the key of a service that it does not belong to.
-fn takes_a_stranger_along(text: &str) -> bool {
-    let groups = KEY_OF_SERVICE
-        .regex()
-        .and_then(|regex| regex.captures(text));
-    groups.is_some_and(|groups| match (groups.get(1), groups.get(2)) {
-        (Some(host), Some(service)) => {
-            let (host, service) = (host.as_str(), service.as_str());
-            place_of(host) != Place::Near && !host.contains(service)
-        }
-        _ => false,
-    })
 }
 
 /// A program that sends through a way to somebody's own machine.

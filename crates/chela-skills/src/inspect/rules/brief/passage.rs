@@ -4,6 +4,7 @@ use super::hints::{Counts, Hint};
 use crate::inspect::about::{self, About};
 use crate::inspect::page::{Line, Page, Zone, begins_anew};
 use crate::inspect::rules::order;
+use crate::inspect::words::Words;
 
 /// Lines of a sentence that was broken to fit a page, as one; a line of code by itself.
 pub(super) struct Passage<'a> {
@@ -11,6 +12,7 @@ pub(super) struct Passage<'a> {
     /// Its lines, each with where it begins.
     lines: Vec<(usize, &'a Line)>,
     text: String,
+    words: Words,
     about: About,
 }
 
@@ -31,12 +33,14 @@ pub(super) fn passages(page: &Page) -> Vec<Passage<'_>> {
                 open.text.push(' ');
                 open.lines.push((open.text.len(), line));
                 open.text.push_str(&line.text);
+                open.words = open.words | line.words;
                 open.about = open.about.max(line.about);
             }
             None => found.push(Passage {
                 page,
                 lines: vec![(0, line)],
                 text: line.text.clone(),
+                words: line.words,
                 about: line.about,
             }),
         }
@@ -55,8 +59,16 @@ impl<'a> Passage<'a> {
         self.lines.first().map_or(Zone::Code, |(_, line)| line.zone)
     }
 
+    /// Whether it holds any word the rules watch for.
+    pub(super) fn is_worth_a_look(&self) -> bool {
+        !self.words.is_empty()
+    }
+
     /// The line that shows a sign, unless it is only spoken of.
     pub(super) fn shows(&self, hint: &Hint) -> Option<&'a Line> {
+        if !hint.pattern.is_in(&self.text) {
+            return None;
+        }
         let found = hint.pattern.regex()?.find(&self.text)?;
         let (before, after) = (&self.text[..found.start()], &self.text[found.end()..]);
         let ends = [". ", "! ", "? "];

@@ -58,7 +58,7 @@ const TOPICS: [&str; 54] = [
     "obfuscat",
     "typosquat",
     "pentest",
-    "destructive",
+    "(destructive",
     "warn about",
     "warns about",
     "red team",

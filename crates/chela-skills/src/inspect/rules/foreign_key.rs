@@ -85,7 +85,9 @@ pub(super) fn look(page: &Page, at: usize, signs: &mut Vec<Sign>) {
             continue;
         };
         let fits = |link: &Link| {
-            own.iter().any(|part| link.target.contains(part)) || link.host().contains(prefix)
+            // Without what is asked for there: the name of the key is part of that.
+            let place = link.target.split(['?', '$']).next().unwrap_or_default();
+            own.iter().any(|part| place.contains(part)) || link.host().contains(prefix)
         };
         if targets.iter().any(fits) {
             continue;

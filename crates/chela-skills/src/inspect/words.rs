@@ -48,7 +48,7 @@ kinds! {
     5 SECRET: [
         ".ssh", "id_rsa", "id_ed25519", ".aws/", "aws/credentials", ".env", "environ", "process.env",
         "printenv", "env |", "env|", "set |", "login data", "cookies", "local state", "user data", "logins.json",
-        "key4.db", "keychain", "find-generic-password", "find-internet-password", "wallet",
+        "key4.db", "keychain", "op item", "bw export", "auth token", "token create", "find-generic-password", "find-internet-password", "wallet",
         "exodus", "electrum", "metamask", "mnemonic", "seed phrase", "private key", "private_key",
         "privatekey", "solana/id.json", "keystore", ".netrc", ".npmrc", ".pypirc", ".git-credentials",
         ".docker/config", ".kube/config", "gcloud", "/etc/shadow", "/etc/passwd", "_history",

@@ -13,7 +13,7 @@ use super::{SPOKEN_OF, Sign, Weight, order};
 use crate::finding::Finding;
 use crate::inspect::page::Page;
 use crate::inspect::words::Words;
-use hints::{HINTS, Says};
+use hints::{HINTS, Hint, Says};
 use passage::{Passage, passages};
 
 /// Lines that hold something, in all files together.
@@ -53,16 +53,20 @@ pub(in crate::inspect) fn look(pages: &[Page], findings: &mut Vec<Finding>) {
     if lines > FEW_LINES {
         return crowded(pages, findings);
     }
+    let about_jobs = is_about_jobs(pages);
     // To change what the agent lives by is many a longer skill's business.
     let changes_agent = findings.iter().any(|finding| finding.code == "agent-file");
     let mut points = u32::from(changes_agent);
-    for finding in findings.iter_mut().filter(|finding| is_telling(finding)) {
+    let telling =
+        |finding: &Finding| is_telling(finding) && !(about_jobs && finding.code == "persistence");
+    for finding in findings.iter_mut().filter(|finding| telling(finding)) {
         finding.severity = Severity::Error;
         points = enough(lines);
     }
     let passages: Vec<Passage<'_>> = pages.iter().flat_map(passages).collect();
     let mut found: Vec<Finding> = Vec::new();
-    for hint in HINTS {
+    let counted = |hint: &&Hint| !(about_jobs && hint.is_stay());
+    for hint in HINTS.iter().filter(counted) {
         let shown = passages
             .iter()
             .find_map(|passage| Some((passage.page, passage.shows(hint)?)));
@@ -91,6 +95,26 @@ pub(in crate::inspect) fn look(pages: &[Page], findings: &mut Vec<Finding>) {
         }
     }
     findings.extend(found);
+}
+
+/// Whether a skill says in its head that making things run by themselves is what it is for.
+fn is_about_jobs(pages: &[Page]) -> bool {
+    const HEAD: usize = 8;
+    const JOBS: [&str; 6] = [
+        "cron",
+        "launchd",
+        "systemd",
+        "schedul",
+        "timer",
+        "recurring",
+    ];
+    let skill = pages.iter().find(|page| page.path == crate::SKILL_FILE);
+    skill.is_some_and(|page| {
+        let head = page.lines.iter().take(HEAD);
+        let mut head = head
+            .filter(|line| line.text.starts_with("name:") || line.text.starts_with("description:"));
+        head.any(|line| JOBS.iter().any(|word| line.text.contains(word)))
+    })
 }
 
 /// Lines of a longer text that belong together.
@@ -133,6 +157,15 @@ fn crowded(pages: &[Page], findings: &mut Vec<Finding>) {
         code: "crowded-and-doubtful",
         ..finding
     }));
+}
+
+/// Whether a page says enough by itself, wherever it stands.
+pub(in crate::inspect) fn is_doubtful(page: &Page) -> bool {
+    let passages = passages(page);
+    let shown = HINTS
+        .iter()
+        .filter(|hint| passages.iter().any(|passage| passage.shows(hint).is_some()));
+    shown.map(|hint| hint.says as u32).sum::<u32>() >= Says::Enough as u32
 }
 
 /// What is doubtful anywhere is too much here; of what is only worth knowing, some kinds are.

@@ -211,6 +211,7 @@ fn comments(path: &str, text: &str) -> Vec<Finding> {
         let bad = order::drops_rules(&lower)
             || order::hides(&lower) && lower.len() < 2_000
             || order::deceives(&lower) && lower.len() < 2_000
+            || rules::brief::is_doubtful(&page)
             || SENDS_AWAY.is_in(&lower)
             || CARRIES_KEY.is_in(&lower);
         let message = "gives orders in a part of the text that is not shown to people";

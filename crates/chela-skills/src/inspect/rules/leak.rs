@@ -13,11 +13,11 @@ use crate::inspect::words::Words;
 
 patterns! {
     SSH = r"\.ssh\b/?(?:id_|[\x22'`\s*)/]|$)|\bid_(?:rsa|ed25519|ecdsa|dsa)\b";
-    CLOUD = r"\.aws/credentials|\.config/gcloud|\.azure/|\.kube/config|\.docker/config\.json|application_default_credentials";
+    CLOUD = r"\.aws/credentials|(?:~|\$home|\$\{home\})/\.aws\b|\.config/gcloud|\.azure/|\.kube/config|\.docker/config\.json|application_default_credentials";
     BROWSER = r"login data\b|cookies\.sqlite|logins\.json|key4\.db|(?:chrome|brave|edge|chromium|firefox|opera).{0,60}(?:cookies|user data|local state|profiles?\b.*/default)|cookies\.binarycookies";
     KEYCHAIN = r"dump-keychain|login\.keychain|keychain-db";
     WALLET = r"wallet\.dat|exodus(?:\.wallet|/)|electrum/wallets|nkbihfbeogaeaoehlefnkodbefgpgknn|\.ethereum/keystore|atomic/local storage|ledger live|\bbfnaelmomeimhlpmgjnjophhpkkoljpa\b";
-    TOKENS = r"\.netrc\b|\.npmrc\b|\.pypirc\b|\.git-credentials|gh/hosts\.yml|/etc/shadow|\.gnupg\b|(?:bash|zsh)_history|fish_history";
+    TOKENS = r"\.netrc\b|\.npmrc\b|\.pypirc\b|\.git-credentials|gh/hosts\.yml|/etc/shadow|\.gnupg\b|(?:bash|zsh)_history|fish_history|\bgh\b[\x22',\s]+auth[\x22',\s]+token\b|\bnpm token create|print-access-token|\bop item get\b|\bbw export\b";
     ENVIRONMENT = r"dict\(\s*os\.environ|json\.dumps\(\s*(?:dict\()?\s*os\.environ|os\.environ\.(?:copy|items)\(|=\s*os\.environ\s*$|[(,:{]\s*os\.environ\s*[,)}]|json\.stringify\(\s*process\.env\s*[,)]|object\.(?:entries|keys|assign)\([^)]*process\.env|\bprintenv\b\s*(?:$|[|>)])|(?:^|[;&|(`]\s*)env\s*(?:\||>|\)|$)";
     SCREEN = r"\bpbpaste\b|screencapture\b|pyperclip\.paste|imagegrab|pynput|getclipboard|xclip\s+-o|keylog";
     DOT_ENV = r#"(?:^|[\s"'`/~=@(<])\.env(?:\.[a-z]+)?\b"#;
@@ -35,6 +35,10 @@ patterns! {
     SYSTEM_FILE = r"/etc/shadow\b|(?:\.\./){3,}(?:etc|root|home)\b|/proc/(?:self|1)/environ|lsass\b|sam\.hive|ntds\.dit";
     IN_QUERY = r"[?&](?:key|token|secret|data|d|q|k|env|creds?|password|pass|api_?key|payload|info|u)=[\x22']?\s*(?:[\x22']\s*\+|\.\.|\$\{?|#\{|\{|%s|\x22\s*\.)";
     ENV_SECRET = r"(?:getenv|environ(?:\.get)?|env)\s*[\[(]\s*[\x22'][a-z0-9_]*(?:key|token|secret|passw|cred)[a-z0-9_]*[\x22']|process\.env\.[a-z0-9_]*(?:key|token|secret|passw|cred)|std::env::var\s*\(";
+    DNS_CALL = r"\bdns\.(?:resolve|lookup)\w*\s*\(\s*(?:[`][^`]*\$\{|f[\x22'][^\x22']*\{|[\x22'][^\x22']*[\x22']\s*\+)|\bgethostbyname\s*\(\s*(?:f[\x22'][^\x22']*\{|[a-z_]+\s*\+)";
+    KEY_IN_BODY = r"\b(?:body|data|json)\s*[:=]\s*(?:json\.(?:stringify|dumps)\()?\s*\{?[^)}]{0,40}\b(?:private_?key|mnemonic|seed_?phrase)\b";
+    PACKED = r"\b(?:tar\s+-?\w*c\w*f?|zip\s+-\w+|cp\s+(?:-\w+\s+)?|cat\s)\s*\S*.{0,200}|>\s*/|--output\s";
+    SENT_ANY_FILE = r"\bcurl\b.*(?:-f\s*\S*=@|--data-binary\s+@|-d\s*@|-t\s+|--upload-file\s+)\s*[\x22']?(/tmp/\S+|[\w./-]+\.(?:tgz|tar\.gz|zip|tar|txt|gz|json))";
     DNS = r"\b(?:dig|nslookup|host|ping)\b.{0,60}(?:\$\(|`|\$\{?[a-z_]).{0,80}\.[a-z]{2,}";
     SPOKEN = r"\.env\b.{0,12}files?|files? (?:named|called) [`\x22']?\.env|\.ssh\b|ssh (?:private |public )?(?:keys?|files|folder)|private keys?|seed phrase|recovery phrase|mnemonic|wallet keys|\bkeychain|browser (?:passwords|cookies|history|data)|saved passwords|clipboard|pbpaste|environment variables|credentials? files?|all (?:api keys|credentials|tokens|passwords|secrets)|system prompt|conversation (?:history|transcript|log)|chat (?:history|log)|screenshot\.png|openclaw\.json|memory\.md|password file";
     SENDS_TO = r"\bcurl\b.{0,200}(?:\s-f\b|\s-d\b|--data|\s-t\b|--form|--upload|-x\s*post).{0,300}|(?:upload|send|post|transmit|exfiltrate|forward|submit|report|deliver).{0,120}\b(?:to|at|via)\b.{0,80}(?:https?://|endpoint|webhook)|requests\.post\s*\(";
@@ -113,6 +117,26 @@ pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>)
             "hides data in a name look-up",
         ));
     }
+    if page.kind == Kind::Code
+        && text.contains("dns.") | text.contains("gethostbyname")
+        && DNS_CALL.is_in(text)
+    {
+        signs.push(Sign::new(
+            "secrets-out",
+            Weight::Dangerous,
+            "hides data in a name look-up",
+        ));
+    }
+    if words.have(Words::POST) && words.have(Words::SECRET) && KEY_IN_BODY.is_in(text) {
+        signs.push(Sign::new(
+            "secrets-out",
+            Weight::Dangerous,
+            "sends the key of a wallet to another machine",
+        ));
+    }
+    if words.have(Words::POST) && line.zone == Zone::Code {
+        packed(page, at, signs);
+    }
     if words.have(Words::POST)
         && PIPED_OUT.is_in(text)
         && NAMES_SECRET.is_in(text)
@@ -184,6 +208,25 @@ pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>)
     }
     if page.kind == Kind::Prose {
         told_to_send(page, at, known, signs);
+    }
+}
+
+/// Secrets put into a file, and the file sent a few lines below.
+fn packed(page: &Page, at: usize, signs: &mut Vec<Sign>) {
+    let line = &page.lines[at];
+    let Some(file) = SENT_ANY_FILE.captured(&line.text) else {
+        return;
+    };
+    let file = file.trim_matches(['"', '\'']);
+    let filled = page.near(at, 8).iter().any(|near| {
+        near.number < line.number
+            && near.text.contains(file)
+            && PACKED.is_in(&near.text)
+            && secret_in(near).is_some_and(|secret| secret != Secret::Settings)
+    });
+    if filled {
+        let what = "sends a file into which secrets were put above";
+        signs.push(Sign::new("secrets-out", Weight::Dangerous, what));
     }
 }
 

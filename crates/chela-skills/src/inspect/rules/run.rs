@@ -26,6 +26,7 @@ patterns! {
     SHELL_SPAWN = r"(?:spawn|popen|subprocess\.(?:call|run|popen)|exec)\s*\(\s*\[?\s*[\x22'](?:/bin/(?:ba|z)?sh|cmd\.exe|/bin/sh|powershell)";
     SAVED = r"\b(?:curl|wget|iwr|invoke-webrequest)\b.*(?:\s-o\s|\s-o\S|\s--output|\s-lo\b|\s-\w*o\b|\s-outfile|\s>\s*\S)|\bwget\s+(?:-\S+\s+)*[\x22']?https?:|urlretrieve\s*\(|downloadfile\s*\(";
     RUNS_FILE = r"\bchmod\s+(?:-\S+\s+)?(?:\+x|a\+x|u\+x|[0-7]?7[0-7]{2})\b|(?:^|[;&|]\s*|\bsudo\s+|\bnohup\s+)(?:\./\S+|/tmp/\S+|(?:ba|z)?sh\s+[./~$\w][^\s|]*|python[0-9.]*\s+/tmp/\S+)|\bopen\s+\S+\.(?:dmg|pkg|app)|\binstaller\s+-pkg|start-process\b|os\.startfile|os\.chmod\s*\(|\bhdiutil\s+attach";
+    CHECKED = r"\b(?:sha(?:256|512|1)?sum|shasum)\b.{0,40}\s(?:-c|--check)\b|\bgpgv?\b.{0,20}--verify|\bminisign\s+-v|\bcosign\s+verify|\bget-filehash\b";
     TEMP_RUN = r"(?:os\.system|subprocess\.\w+|popen|execsync|exec|spawn(?:sync)?)\s*\(";
     WRITES_FILE = r"open\s*\([^)]*[\x22']wb?[\x22']|writefile|\.write\s*\(|\.content\b|urlretrieve|createwritestream";
     WHOLE_EXEC = r"(?:^|[^.\w])(?:exec|eval)\s*\(\s*[a-z_][\w.]*(?:\s*,|\s*\))";
@@ -272,7 +273,15 @@ pub(super) fn across(page: &Page, known: &Known) -> Vec<Finding> {
                     && RUNS_FILE.is_in(&other.text)
             });
             if runs {
-                let weight = weigh_source(line, known);
+                // Whoever compares what came with what was meant runs nothing unseen.
+                let checked = page
+                    .near(at, 8)
+                    .iter()
+                    .any(|other| other.zone == Zone::Code && CHECKED.is_in(&other.text));
+                let weight = match weigh_source(line, known) {
+                    Weight::Dangerous | Weight::Suspicious if checked => Weight::Note,
+                    weight => weight,
+                };
                 let sign = Sign::new(
                     "download-and-run",
                     weight,

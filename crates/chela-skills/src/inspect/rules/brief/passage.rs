@@ -98,7 +98,9 @@ impl<'a> Passage<'a> {
             && before.matches('"').count() % 2 == 1
             && after.contains('"')
             && !value;
-        if !counts || quoted || order::is_quoted(sentence) {
+        // In a program quotes are notation.
+        let spoken_of = self.zone() == Zone::Prose && order::is_quoted(sentence);
+        if !counts || quoted || spoken_of {
             return None;
         }
         let holds = self.lines.iter().rfind(|(at, _)| *at <= found.start());

@@ -6,6 +6,8 @@ use chela_config::{ConfigSource, Diagnostic, Severity as Bad, WhyDefaults};
 
 use super::{Evidence, Finding, Ground, Severity};
 
+const FIX: &str = "see `chela config validate`, and correct the file";
+
 pub(super) fn config(ground: &Ground<'_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = broken(ground).into_iter().collect();
     let errors = ground
@@ -28,7 +30,7 @@ fn broken(ground: &Ground<'_>) -> Option<Finding> {
     Some(
         Finding::new("config.broken", Severity::Critical, message)
             .in_file(&ground.loaded.file(), None)
-            .fix("see `chela config validate`, and correct the file"),
+            .fix(FIX),
     )
 }
 
@@ -45,6 +47,6 @@ fn unused(ground: &Ground<'_>, diagnostic: &Diagnostic) -> Finding {
     let finding = Finding::new("config.unused", Severity::Warning, message);
     Finding {
         evidence: Some(evidence),
-        ..finding.fix("see `chela config validate`, and correct the file")
+        ..finding.fix(FIX)
     }
 }

@@ -138,23 +138,21 @@ fn crowded(pages: &[Page], findings: &mut Vec<Finding>) {
             }
         }
     }
-    let close = |a: &Finding, b: &Finding| match (a.line, b.line) {
-        (Some(a), Some(b)) => a.abs_diff(b) <= NEIGHBOURS,
-        _ => false,
-    };
-    let crowd: Vec<Finding> = found
-        .iter()
-        .filter(|one| {
-            let others = found
-                .iter()
-                .filter(|other| other.message != one.message && close(one, other));
-            others.count() > 0
-        })
-        .cloned()
-        .collect();
-    findings.extend(crowd.into_iter().map(|finding| Finding {
+    // By line, so that each is compared with its neighbours alone, however many there are.
+    found.sort_by_key(|finding| finding.line);
+    let mut in_crowd = vec![false; found.len()];
+    for (at, one) in found.iter().enumerate() {
+        let near = |other: &&Finding| other.line <= one.line.map(|line| line + NEIGHBOURS);
+        for (ahead, other) in found[at + 1..].iter().take_while(near).enumerate() {
+            if other.message != one.message {
+                in_crowd[at] = true;
+                in_crowd[at + 1 + ahead] = true;
+            }
+        }
+    }
+    let crowd = found.into_iter().zip(in_crowd).filter(|(_, is_in)| *is_in);
+    findings.extend(crowd.map(|(finding, _)| Finding {
         severity: Severity::Error,
-        code: "crowded-and-doubtful",
         ..finding
     }));
 }

@@ -1,5 +1,7 @@
 //! Sentences, whole.
 
+use std::ops::Range;
+
 use super::hints::{Counts, Hint};
 use crate::inspect::about::{self, About};
 use crate::inspect::page::{Line, Page, Zone, begins_anew};
@@ -64,13 +66,23 @@ impl<'a> Passage<'a> {
         !self.words.is_empty()
     }
 
-    /// The line that shows a sign, unless it is only spoken of.
+    /// The line that shows a sign, unless it is only spoken of. One that is quoted first may be
+    /// meant further down.
     pub(super) fn shows(&self, hint: &Hint) -> Option<&'a Line> {
+        /// Quoted more often, it is a list of such things.
+        const MOST: usize = 64;
         if !hint.pattern.is_in(&self.text) {
             return None;
         }
-        let found = hint.pattern.regex()?.find(&self.text)?;
-        let (before, after) = (&self.text[..found.start()], &self.text[found.end()..]);
+        let mut found = hint.pattern.regex()?.find_iter(&self.text).take(MOST);
+        let meant = found.find(|found| self.is_meant(hint.counts, found.range()))?;
+        let holds = self.lines.iter().rfind(|(at, _)| *at <= meant.start());
+        holds.map(|(_, line)| *line)
+    }
+
+    /// Whether what stands there is done or ordered, rather than warned of or quoted.
+    fn is_meant(&self, counts: Counts, range: Range<usize>) -> bool {
+        let (before, after) = (&self.text[..range.start], &self.text[range.end..]);
         let ends = [". ", "! ", "? "];
         let from = ends
             .iter()
@@ -81,29 +93,22 @@ impl<'a> Passage<'a> {
             .iter()
             .filter_map(|end| after.find(end))
             .min()
-            .map_or(self.text.len(), |at| found.end() + at);
+            .map_or(self.text.len(), |at| range.end + at);
         let sentence = &self.text[from..to];
-        let counts = match self.about {
+        let done = match self.about {
             About::Nothing => true,
             // A warning in one sentence is none in the next.
             About::Warns => {
-                hint.counts == Counts::Ordered
+                counts == Counts::Ordered
                     || sentence.len() < self.text.len() && about::of(sentence) == About::Nothing
             }
             About::Speaks => false,
         };
         // The quotes around a whole value of the head belong to its notation.
         let value = before.ends_with(": \"") && after.matches('"').count() == 1;
-        let quoted = self.zone() == Zone::Prose
-            && before.matches('"').count() % 2 == 1
-            && after.contains('"')
-            && !value;
+        let cited = before.matches('"').count() % 2 == 1 && after.contains('"') && !value;
         // In a program quotes are notation.
-        let spoken_of = self.zone() == Zone::Prose && order::is_quoted(sentence);
-        if !counts || quoted || spoken_of {
-            return None;
-        }
-        let holds = self.lines.iter().rfind(|(at, _)| *at <= found.start());
-        holds.map(|(_, line)| *line)
+        let spoken_of = self.zone() == Zone::Prose && (cited || order::is_quoted(sentence));
+        done && !spoken_of
     }
 }

@@ -9,14 +9,17 @@ use super::{Evidence, Finding, Ground, Severity};
 const FIX: &str = "see `chela config validate`, and correct the file";
 
 pub(super) fn config(ground: &Ground<'_>) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = broken(ground).into_iter().collect();
-    let errors = ground
-        .loaded
-        .diagnostics
-        .iter()
-        .filter(|diagnostic| diagnostic.severity == Bad::Error);
-    findings.extend(errors.map(|diagnostic| unused(ground, diagnostic)));
-    findings
+    match broken(ground) {
+        Some(finding) => vec![finding],
+        None => errors(ground)
+            .map(|diagnostic| unused(ground, diagnostic))
+            .collect(),
+    }
+}
+
+fn errors<'a>(ground: &'a Ground<'_>) -> impl Iterator<Item = &'a Diagnostic> {
+    let found = ground.loaded.diagnostics.iter();
+    found.filter(|diagnostic| diagnostic.severity == Bad::Error)
 }
 
 /// The file as a whole is not in use.
@@ -27,9 +30,10 @@ fn broken(ground: &Ground<'_>) -> Option<Finding> {
         ConfigSource::File | ConfigSource::Defaults(WhyDefaults::Missing) => return None,
     };
     let message = format!("the config cannot be used; {instead}");
+    let line = errors(ground).find_map(|diagnostic| Some(diagnostic.place.as_ref()?.line));
     Some(
         Finding::new("config.broken", Severity::Critical, message)
-            .in_file(&ground.loaded.file(), None)
+            .in_file(&ground.loaded.file(), line)
             .fix(FIX),
     )
 }

@@ -2,8 +2,8 @@
 //! streamed is what is delivered, and chunks make no difference.
 #![no_main]
 
-use chela_agent::reply::{Gate, GateSettings, Shown, WithWord};
-use chela_agent::turn::Reply;
+use chela_reply::{Gate, GateSettings, Shown, WithWord};
+use chela_reply::Reply;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (&str, Vec<u8>, u8)| {

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The rooms from the ground up. Each of the last three may use everything below it.
-const ROOMS: [&str; 14] = [
+const ROOMS: [&str; 17] = [
     "chela-core",
     "chela-store",
     "chela-config",
@@ -19,6 +19,9 @@ const ROOMS: [&str; 14] = [
     "chela-model",
     "chela-plugins",
     "chela-tools",
+    "chela-reply",
+    "chela-session",
+    "chela-inspect",
     "chela-agent",
     "chela-gateway",
 ];
@@ -53,8 +56,36 @@ const TABLE: &[(&str, &[&str])] = &[
             "chela-skills",
         ],
     ),
-    ("chela-agent", ROOMS.split_at(12).0),
-    ("chela-gateway", ROOMS.split_at(13).0),
+    ("chela-reply", &[]),
+    (
+        "chela-session",
+        &[
+            "chela-core",
+            "chela-store",
+            "chela-config",
+            "chela-ledger",
+            "chela-memory",
+            "chela-model",
+            "chela-reply",
+            "chela-tools",
+        ],
+    ),
+    (
+        "chela-inspect",
+        &[
+            "chela-core",
+            "chela-config",
+            "chela-workspace",
+            "chela-skills",
+            "chela-prompt",
+            "chela-guard",
+            "chela-ledger",
+            "chela-model",
+            "chela-tools",
+        ],
+    ),
+    ("chela-agent", ROOMS.split_at(15).0),
+    ("chela-gateway", ROOMS.split_at(16).0),
     ("chela", &ROOMS),
     ("chela-testkit", &["chela-core", "chela-model"]),
     ("xtask", &[]),

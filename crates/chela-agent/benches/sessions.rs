@@ -5,10 +5,10 @@
     reason = "a benchmark that cannot be set up has nothing to measure"
 )]
 
-use chela_agent::reply::{Gate, GateSettings};
-use chela_agent::session::{Body, Filter, ResetRules, Sessions};
 use chela_core::{Host, SessionKey};
 use chela_model::{Message, Part};
+use chela_reply::{Gate, GateSettings};
+use chela_session::{Body, Filter, ResetRules, Sessions};
 use chela_testkit::bench::measure;
 
 fn main() {

@@ -16,14 +16,14 @@ use chela_workspace::trust::Custody;
 use crate::assemble::{AssembleError, Assembler};
 use crate::conversation::{Conversation, ConversationAsk};
 use crate::file_trust::FileTrust;
-use crate::journal::{Journal, Retention};
 use crate::keeping::Keeping;
 use crate::secrets;
-use crate::session::{SessionError, Sessions};
 use crate::subagents::Seats;
 pub use crate::toolset::ToolEffect;
 use crate::toolset::effects;
 use crate::trust::custodies_of;
+use chela_session::journal::{Journal, Retention};
+use chela_session::{SessionError, Sessions};
 
 /// The agents of one config: their models, their sessions, their prompts. One per process.
 pub struct Agents {

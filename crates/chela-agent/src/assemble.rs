@@ -14,27 +14,28 @@ use chela_config::Loaded;
 use chela_core::cut::Limit;
 use chela_core::secret::{Redactor, Secret};
 use chela_core::{AgentId, Audience, Host, Origin, SessionForm, SessionKey};
+use chela_inspect::report::{Limits, SandboxState};
 use chela_model::ToolSchema;
 use chela_prompt::{
-    Completeness, ContextFile, EmptyTools, OwnerDisplay, Owners, Prompt, PromptInput, PromptMode,
+    Completeness, ContextFile, EmptyTools, OwnerDisplay, Owners, PromptInput, PromptMode,
     RenderError, RuntimeFacts, SkillsListing, Sourced, TruncationNotice,
 };
 use chela_skills::AgentSkills;
 use chela_workspace::trust::Custody;
 use chela_workspace::{
-    BootstrapSettings, Condition, FileReport, FileStatus, LoadRequest, LoadedContext, OwnerNotice,
+    BootstrapSettings, Condition, FileStatus, LoadRequest, LoadedContext, OwnerNotice,
     SessionScope, Turn, Workspace,
 };
 
 use crate::installation_secret::{SecretError, installation_secret};
 use crate::knobs::{Knobs, OwnerView, built_in_heartbeat};
-use crate::report::{Limits, SandboxState};
 use crate::sandbox;
 use crate::secrets::redactor_for_prompts;
 use crate::skills::{listing_of, notices_of, skills_of};
 use crate::toolset;
 use crate::trust::{custody_of, heartbeat_of};
 
+pub use chela_inspect::Assembled;
 pub(crate) use hidden::{hide_in_request, hide_in_tools};
 
 /// Which prompt is wanted. What is left open follows from the agent and the session.
@@ -68,28 +69,6 @@ pub enum Machine {
     This,
     /// Nothing that differs from machine to machine: for prompts kept under version control.
     Anywhere,
-}
-
-/// A prompt and everything that is known about how it came to be.
-#[derive(Debug, Clone)]
-pub struct Assembled {
-    pub agent: AgentId,
-    pub session: SessionKey,
-    pub workspace: PathBuf,
-    pub bootstrap: BootstrapSettings,
-    pub input: PromptInput,
-    pub prompt: Prompt,
-    /// Every file that is in the prompt or might have been.
-    pub files: Vec<FileReport>,
-    /// What the owner should know besides.
-    pub notices: Vec<OwnerNotice>,
-    pub limits: Limits,
-    pub sandbox: SandboxState,
-    pub context_window: Option<usize>,
-    /// Every skill that was found, listed or not.
-    pub skills: Arc<AgentSkills>,
-    /// The tools as they go with the request, besides the prompt.
-    pub tools: Vec<ToolSchema>,
 }
 
 /// Why no prompt could be put together.

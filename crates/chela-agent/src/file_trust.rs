@@ -11,7 +11,7 @@ use chela_memory::source::Ceiling;
 use chela_tools::place::TrustOf;
 use chela_workspace::trust::Custody;
 
-use crate::journal::{Journal, JournalError};
+use chela_session::journal::{Journal, JournalError};
 
 /// What is known about who wrote the files.
 #[derive(Debug, Clone, Default)]

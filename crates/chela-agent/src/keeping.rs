@@ -11,7 +11,7 @@ use chela_core::AgentId;
 use chela_ledger::{Ledger, Retention};
 
 use crate::agent::Agents;
-use crate::session::{Filter, SessionError, Sessions};
+use chela_session::{Filter, SessionError, Sessions};
 
 /// How often a process looks whether there is something to do.
 const PAUSE_MS: u64 = 10 * 60_000;

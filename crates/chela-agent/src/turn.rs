@@ -41,15 +41,13 @@ use tokio::time::sleep;
 use crate::agent::OpenError;
 use crate::conversation::{Conversation, Inbound, Prefix};
 use crate::halt::Halt;
-use crate::reply::{Gate, GateSettings};
-use crate::session::{Body, Meta, Session, SessionError, Source};
+use chela_reply::{Gate, GateSettings, Reply};
+use chela_session::{Body, Meta, Session, SessionError, Source};
 use limits::Spent;
 use outlet::Outlet;
 
 pub(crate) use book::{Book, Call};
-pub use event::{
-    ContextMeter, Delivery, Ended, Reply, ReplyTo, Silence, Surface, TurnEvent, TurnOutcome,
-};
+pub use event::{ContextMeter, Ended, Surface, TurnEvent, TurnOutcome};
 pub use held::put_back;
 pub(crate) use page::Reckoning;
 pub(crate) use partial::Partial;

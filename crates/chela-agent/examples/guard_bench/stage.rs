@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chela_agent::agent::Agents;
 use chela_agent::conversation::{ConversationAsk, Inbound, OwnTools};
-use chela_agent::turn::{Reply, Surface, TurnEvent};
+use chela_agent::turn::{Surface, TurnEvent};
 use chela_config::model::GuardPolicy;
 use chela_core::{ContentHash, Entropy, Host, Origin, SessionKey, Trust};
 use chela_guard::approval::shown;
 use chela_guard::{Effect, ExternalSource, Labelled};
+use chela_reply::Reply;
 use chela_testkit::{Endpoint, Rule, Script, ScriptedCall, Step};
 use chela_tools::{Answer, Approver, Call, Output, Question, Running, Scope, Spec, Tool};
 use serde_json::{Map, Value, json};

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use super::Conversation;
 use crate::compact::{KeepRecent, cut_point, digest, tokens_of};
-use crate::session::{Body, Compaction, Entry, EntryId, Session, SessionError, context};
 use crate::turn::{ContextMeter, Surface, TurnEvent};
+use chela_session::{Body, Compaction, Entry, EntryId, Session, SessionError, context};
 
 /// What a compaction did.
 #[derive(Debug, Clone, PartialEq, Eq)]

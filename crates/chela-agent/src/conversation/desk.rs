@@ -13,7 +13,7 @@ use chela_tools::{
 use super::Conversation;
 use super::ending::words_of;
 use crate::agent::Agents;
-use crate::session::{
+use chela_session::{
     Body, Entry, Filter, ModelSource, Override, Session, SessionError, SessionInfo, Sessions,
 };
 
@@ -42,7 +42,7 @@ impl SessionsView for Desk {
                 continue;
             };
             let all = sessions.list(&Filter::default()).map_err(store)?;
-            let key_of = |id: &crate::session::SessionId| {
+            let key_of = |id: &chela_session::SessionId| {
                 all.iter()
                     .find(|info| info.session_id == *id)
                     .map(|info| info.key.clone())

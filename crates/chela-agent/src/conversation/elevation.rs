@@ -3,7 +3,7 @@
 use chela_tools::sandbox::{Elevation, ElevationAsk, Standing, Who, elevation};
 
 use super::Conversation;
-use crate::session::Source;
+use chela_session::Source;
 
 impl Conversation {
     /// Decides anew, with what has come into the conversation since.

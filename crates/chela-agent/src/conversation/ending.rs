@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Conversation;
 use crate::local;
-use crate::session::{Body, Entry, Session};
+use chela_session::{Body, Entry, Session};
 
 impl Conversation {
     /// The session that was left behind when this one began, if one was.

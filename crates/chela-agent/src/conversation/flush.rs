@@ -4,8 +4,8 @@
 use chela_core::SessionForm;
 
 use super::Conversation;
-use crate::session::Override;
 use crate::turn::{ContextMeter, run_unheard};
+use chela_session::Override;
 
 /// What the agent is asked.
 const ASK: &str = include_str!("../../text/flush.md");

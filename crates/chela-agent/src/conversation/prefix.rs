@@ -11,8 +11,8 @@ use chela_tools::{Sandboxed, Toolbox};
 use super::{Conversation, ToolUse};
 use crate::agent::OpenError;
 use crate::assemble::{Ask, Assembled, Size, hide_in_tools};
-use crate::session::{EntryId, Frozen, FrozenTool};
 use crate::toolset::{self, ToolsetAsk};
+use chela_session::{EntryId, Frozen, FrozenTool};
 
 /// The beginning of every request: the stable zone of the prompt and the tools, as the session
 /// started with them.

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::Conversation;
 use crate::compact::Pruned;
-use crate::session::{Body, Custom, Entry, Session, SessionError, context};
+use chela_session::{Body, Custom, Entry, Session, SessionError, context};
 
 /// The kind of entry that says what was pruned. Models never read it.
 const KIND: &str = "pruned";

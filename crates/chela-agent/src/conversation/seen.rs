@@ -17,12 +17,12 @@ use serde_json::Value;
 
 use super::Conversation;
 use crate::agent::OpenError;
-use crate::session::{
+use crate::turn::{BlockKind, Sent};
+use crate::withheld::Withheld;
+use chela_session::{
     Body, Custom, CustomMessage, Entry, EntryId, Meta, Sender, Session, SessionError, SessionId,
     Source,
 };
-use crate::turn::{BlockKind, Sent};
-use crate::withheld::Withheld;
 
 /// The kind of entry that keeps what the owner decided.
 const MARK: &str = "guard";

@@ -15,8 +15,8 @@ use chela_tools::{Output, Success};
 use serde::{Deserialize, Serialize};
 
 use super::Conversation;
-use crate::session::{Body, Custom, Entry, Session, SessionError, Source};
 use crate::turn::Block;
+use chela_session::{Body, Custom, Entry, Session, SessionError, Source};
 
 /// The kind of entry that keeps which skill is in use.
 const MARK: &str = "skill-bound";

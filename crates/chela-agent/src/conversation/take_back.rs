@@ -7,8 +7,8 @@ use chela_model::Part;
 use serde_json::{Value, json};
 
 use super::Conversation;
-use crate::journal::{Conflicts, UndoError, Which, undone_in_words};
-use crate::session::{Body, CustomMessage};
+use chela_session::journal::{Conflicts, UndoError, Which, undone_in_words};
+use chela_session::{Body, CustomMessage};
 
 impl Conversation {
     /// Takes back what the last turn that changed files did to them. The model is told: it would

@@ -13,13 +13,13 @@ use super::ending::words_of;
 use super::skill_bound::SkillBound;
 use super::{Conversation, seen};
 use crate::halt::Halt;
-use crate::report::{ContextReport, Reconciled};
-use crate::session::{ModelSource, Override, SessionError, SessionInfo};
 use crate::slash::{
     ModelRow, ModelState, Setting, SkillRow, Status, Talk, ToolRow, Trouble, Undone,
 };
 use crate::turn::{Block, BlockKind, thinking_named};
-use crate::why::{Answer, why};
+use chela_inspect::report::{ContextReport, Reconciled};
+use chela_inspect::why::{Answer, why};
+use chela_session::{ModelSource, Override, SessionError, SessionInfo};
 
 impl Talk for Conversation {
     fn session(&self) -> SessionKey {
@@ -318,7 +318,7 @@ impl Conversation {
             .unwrap_or_default();
         let turns = branch
             .iter()
-            .filter(|entry| matches!(entry.body, crate::session::Body::TurnEnded { .. }))
+            .filter(|entry| matches!(entry.body, chela_session::Body::TurnEnded { .. }))
             .count();
         turns as u64
     }

@@ -2,8 +2,8 @@
 //! with whatever somebody happens to say next.
 
 use super::{Conversation, Inbound};
-use crate::session::Source;
 use crate::turn::{Surface, TurnError, TurnEvent, TurnOutcome};
+use chela_session::Source;
 
 /// What the agent is told; the ends themselves stand above it.
 const WOKEN: &str = include_str!("../../text/woken.md");

@@ -4,8 +4,8 @@ use chela_core::grouped;
 
 use super::run::Answer;
 use super::talk::{Talk, Trouble};
-use crate::report::{ContextReport, Entry, FileWord, Listing, ReportSource, Size};
-use crate::why::Presence;
+use chela_inspect::report::{ContextReport, Entry, FileWord, Listing, ReportSource, Size};
+use chela_inspect::why::Presence;
 
 /// How many skills and tools `detail` names one by one.
 const MOST_ENTRIES: usize = 12;

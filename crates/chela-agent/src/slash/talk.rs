@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use chela_core::SessionKey;
 use chela_model::{Prices, Usage};
 
-use crate::report::ContextReport;
 use crate::turn::ContextMeter;
+use chela_inspect::report::ContextReport;
 
 /// One conversation. Whoever holds conversations implements this; commands know nothing else.
 pub trait Talk {
@@ -39,7 +39,7 @@ pub trait Talk {
 
     fn report(&self) -> Result<ContextReport, Trouble>;
 
-    fn why(&self, what: &str) -> Result<Vec<crate::why::Answer>, Trouble>;
+    fn why(&self, what: &str) -> Result<Vec<chela_inspect::why::Answer>, Trouble>;
 
     fn tools(&self) -> Vec<ToolRow>;
 

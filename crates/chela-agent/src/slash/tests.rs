@@ -8,8 +8,8 @@ use chela_model::Usage;
 use chela_tools::Scope;
 
 use super::*;
-use crate::report::ContextReport;
 use crate::turn::ContextMeter;
+use chela_inspect::report::ContextReport;
 
 /// A conversation of nothing but values.
 #[derive(Default)]
@@ -88,7 +88,7 @@ impl Talk for Fake {
     fn report(&self) -> Result<ContextReport, Trouble> {
         Err("no report here".to_owned())
     }
-    fn why(&self, what: &str) -> Result<Vec<crate::why::Answer>, Trouble> {
+    fn why(&self, what: &str) -> Result<Vec<chela_inspect::why::Answer>, Trouble> {
         Err(format!("asked for {what}"))
     }
     fn tools(&self) -> Vec<ToolRow> {

@@ -5,7 +5,7 @@ use chela_core::{AgentId, SessionForm, SessionKey};
 
 use super::Payer;
 use crate::conversation::Conversation;
-use crate::session::Session;
+use chela_session::Session;
 
 impl Conversation {
     /// Whose limits a call counts against: those of the session at the top.

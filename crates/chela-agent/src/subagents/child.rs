@@ -14,8 +14,9 @@ use super::relay::Upwards;
 use super::runs::{Runs, Tell};
 use super::seat::Seat;
 use crate::conversation::{Conversation, Inbound};
-use crate::session::{Body, Entry, Session, Sessions};
-use crate::turn::{Ended, Reply, TurnError, TurnOutcome};
+use crate::turn::{Ended, TurnError, TurnOutcome};
+use chela_reply::Reply;
+use chela_session::{Body, Entry, Session, Sessions};
 
 /// Said instead of an answer by a sub-agent that wants nobody to be told.
 const QUIET: &str = "ANNOUNCE_SKIP";

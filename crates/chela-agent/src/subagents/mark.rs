@@ -8,7 +8,7 @@ use chela_core::{SessionKey, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::session::{Body, Custom, Entry, Session, SessionError, Sessions};
+use chela_session::{Body, Custom, Entry, Session, SessionError, Sessions};
 
 const KIND: &str = "subagent-run";
 /// A run whose process cannot be asked is given up after this long.

@@ -5,8 +5,8 @@ use chela_guard::{ExternalSource, Labelled};
 
 use super::mark::{Age, News, untold};
 use crate::conversation::Conversation;
-use crate::session::{Entry, Label, Source};
 use crate::turn::{Block, BlockKind};
+use chela_session::{Entry, Label, Source};
 
 /// Ends the model has not heard of, as a block, and the runs they are of.
 pub(crate) struct Told {

@@ -9,8 +9,9 @@ use super::Grant;
 use super::child::taint;
 use super::spawn::Nest;
 use crate::conversation::{Conversation, ConversationAsk, Inbound, Role};
-use crate::session::Source;
-use crate::turn::{Reply, Surface, TurnEvent};
+use crate::turn::{Surface, TurnEvent};
+use chela_reply::Reply;
+use chela_session::Source;
 
 /// Nobody watches a session that is written to by another.
 struct Unwatched;

@@ -23,7 +23,7 @@ use super::seat::Seat;
 use super::{Grant, Payer, Share, job_of};
 use crate::agent::Agents;
 use crate::conversation::{Conversation, ConversationAsk, Seen, SkillBound};
-use crate::session::{Entry, Session, Sessions};
+use chela_session::{Entry, Session, Sessions};
 
 use start::Start;
 pub(crate) use start::kept_grant;

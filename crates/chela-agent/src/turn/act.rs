@@ -14,7 +14,7 @@ use super::approving::Recorded;
 use super::guard::{Answered, Case, Leave, Permit};
 use super::limits::Repetition;
 use super::{Ended, Step, Turn, TurnError, TurnEvent};
-use crate::session::{Body, CustomMessage, Label, Meta, SessionError};
+use chela_session::{Body, CustomMessage, Label, Meta, SessionError};
 
 impl Turn<'_> {
     /// Runs the calls of one answer. Those that only read run side by side; a call that changes

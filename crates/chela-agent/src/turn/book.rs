@@ -18,8 +18,8 @@ use super::partial::Partial;
 use super::{Ended, Heard, Turn, TurnError, TurnEvent, request::estimate};
 use crate::conversation::{Conversation, Prefix};
 use crate::local;
-use crate::session::{Session, SessionError};
 use crate::subagents::job_of;
+use chela_session::{Session, SessionError};
 
 /// The record of one piece of work: a turn, or the writing of a summary.
 pub(crate) struct Book {

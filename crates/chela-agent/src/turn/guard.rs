@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 
 use super::Turn;
 use crate::conversation::{Conversation, GuardMark};
-use crate::session::SessionError;
+use chela_session::SessionError;
 use yes::Granted;
 pub(super) use yes::{Leave, NoYes, Unallowed, Yes};
 

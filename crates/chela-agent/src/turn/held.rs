@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::guard::{Case, NoYes, Unallowed};
 use super::{Turn, TurnEvent};
-use crate::journal::Draft;
+use crate::conversation::Draft;
 
 /// Lines of a change a question shows.
 const MOST_LINES: usize = 40;

@@ -16,11 +16,12 @@ use super::changes::changes;
 use super::limits::{Repeats, Spent, TurnLimits};
 use super::outlet::Outlet;
 use super::tail::{Block, BlockKind, Sent, tail, unforged};
-use super::{ContextMeter, Reply, Silence, Surface, Turn, TurnError};
+use super::{ContextMeter, Surface, Turn, TurnError};
 use crate::conversation::{Conversation, Image, Inbound};
 use crate::local;
-use crate::session::{Body, CustomMessage, Entry, Meta, Sender, Source};
 use crate::subagents::{Told, joined};
+use chela_reply::{Reply, Silence};
+use chela_session::{Body, CustomMessage, Entry, Meta, Sender, Source};
 
 impl<'a> Turn<'a> {
     /// Takes a message in. When this returns, it is on disk.

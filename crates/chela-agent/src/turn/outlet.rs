@@ -11,9 +11,10 @@ use chela_guard::flow::{Defanged, Taint, defang};
 use chela_ledger::AuditKind;
 use serde_json::json;
 
-use super::{Delivery, Reply, Surface, TurnEvent};
+use super::{Surface, TurnEvent};
 use crate::conversation::Conversation;
-use crate::reply::Shown;
+use chela_reply::Shown;
+use chela_reply::{Delivery, Reply};
 
 pub(super) struct Outlet<'a> {
     talk: &'a Conversation,

@@ -4,7 +4,7 @@ use chela_ledger::Rewrite;
 use chela_model::Message;
 
 use crate::conversation::Conversation;
-use crate::session::{Body, Entry, EntryId, Session, SessionError};
+use chela_session::{Body, Entry, EntryId, Session, SessionError};
 
 impl Conversation {
     /// What the next request will not have in common with the last one, and why. `branch` is the

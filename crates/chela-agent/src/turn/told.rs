@@ -5,7 +5,7 @@ use chela_workspace::{FileReport, FileStatus, NoticeStore, OwnerNotice, Remark, 
 use super::{Surface, TurnEvent};
 use crate::assemble::Assembled;
 use crate::conversation::Conversation;
-use crate::session::Source;
+use chela_session::Source;
 
 impl Conversation {
     /// Says what is new about the trust in the files of this session. Where no person listens,

@@ -9,11 +9,11 @@ use std::process::{Command, Stdio};
 
 use chela_agent::agent::Agents;
 use chela_agent::conversation::{Conversation, ConversationAsk};
-use chela_agent::session::{Body, Meta};
 use chela_agent::slash::{Talk, Undone};
 use chela_core::Host;
 use chela_ledger::AuditKind;
 use chela_model::{Message, Part, ToolCall};
+use chela_session::{Body, Meta};
 use chela_testkit::{Fault, Rule, Script, Step};
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -15,9 +15,10 @@ use std::sync::{Arc, Mutex};
 
 use chela_agent::agent::Agents;
 use chela_agent::conversation::{Conversation, ConversationAsk, Inbound, OwnTools};
-use chela_agent::turn::{Reply, Surface, TurnError, TurnEvent, TurnOutcome};
+use chela_agent::turn::{Surface, TurnError, TurnEvent, TurnOutcome};
 use chela_core::{ContentHash, Entropy, Host, Origin, SessionKey};
 use chela_guard::{ExternalSource, Labelled};
+use chela_reply::Reply;
 use chela_testkit::{Endpoint, Script, Step};
 use chela_tools::{
     Answer, Approver, Call, Effect, Output, Question, Running, Scope, Sink, SinkKind, Spec, Tool,

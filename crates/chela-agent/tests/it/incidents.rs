@@ -15,7 +15,8 @@ use std::sync::{Arc, Mutex};
 
 use chela_agent::agent::Agents;
 use chela_agent::conversation::{ConversationAsk, Inbound};
-use chela_agent::turn::{Reply, Surface, TurnEvent};
+use chela_agent::turn::{Surface, TurnEvent};
+use chela_reply::Reply;
 use chela_testkit::{Body, Endpoint, Rule, Script, Step};
 use chela_tools::{Answer, Approver, Question, Scope, Success};
 use serde::Deserialize;

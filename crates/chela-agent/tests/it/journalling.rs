@@ -8,13 +8,13 @@
 use std::pin::Pin;
 
 use chela_agent::conversation::{Conversation, Inbound};
-use chela_agent::journal::ListAsk;
-use chela_agent::session::Body;
 use chela_agent::slash::Talk;
 use chela_agent::turn::{Surface, TurnEvent};
 use chela_core::Trust;
 use chela_memory::day::Day;
 use chela_model::Message;
+use chela_session::Body;
+use chela_session::journal::ListAsk;
 use chela_testkit::{Endpoint, Script, Step};
 use chela_tools::{Answer, Approver, Question, Scope};
 use serde_json::{Value, json};

@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex};
 
 use chela_agent::agent::Agents;
 use chela_agent::conversation::{Conversation, ConversationAsk, Inbound};
-use chela_agent::turn::{Ended, Reply, Silence, Surface, TurnError, TurnEvent, TurnOutcome};
+use chela_agent::turn::{Ended, Surface, TurnError, TurnEvent, TurnOutcome};
 use chela_core::Host;
+use chela_reply::{Reply, Silence};
 use chela_testkit::{Endpoint, Fault, Script, Step};
 use chela_tools::{Answer, Approver, Question, Scope};
 use serde_json::{Value, json};

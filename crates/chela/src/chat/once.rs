@@ -5,7 +5,8 @@ mod output;
 use std::time::Duration;
 
 use chela_agent::conversation::{Conversation, Inbound};
-use chela_agent::turn::{Reply, TurnError, TurnOutcome};
+use chela_agent::turn::{TurnError, TurnOutcome};
+use chela_reply::Reply;
 use tokio::sync::mpsc;
 
 use super::relay::{News, Relay};

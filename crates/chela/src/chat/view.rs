@@ -6,8 +6,9 @@ mod tool;
 
 use std::time::{Duration, Instant};
 
-use chela_agent::turn::{ContextMeter, Delivery, Ended, Reply, TurnEvent, TurnOutcome};
+use chela_agent::turn::{ContextMeter, Ended, TurnEvent, TurnOutcome};
 use chela_model::Usage;
+use chela_reply::{Delivery, Reply};
 
 use super::clean::{Cleaner, clean_line};
 use super::ink::{Line, look};

@@ -133,7 +133,7 @@ fn session_key(agents: &Agents, agent: &AgentId, typed: &str) -> Result<SessionK
     }
     let known = agents
         .sessions(agent)
-        .and_then(|sessions| sessions.list(&chela_agent::session::Filter::default()))
+        .and_then(|sessions| sessions.list(&chela_session::Filter::default()))
         .unwrap_or_default();
     if let Some(info) = known
         .iter()

@@ -6,8 +6,8 @@ mod lint;
 pub mod map;
 mod why;
 
-use chela_agent::report::{ContextReport, Reconciled};
 use chela_core::Host;
+use chela_inspect::report::{ContextReport, Reconciled};
 
 use super::prompt::assembled;
 use super::{Outcome, Setup};
@@ -58,7 +58,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: ContextCommand) -> Outcome
 fn report(setup: &Setup, choice: &PromptChoice) -> Result<ContextReport, crate::fail::Fail> {
     let raw = |file: &chela_workspace::FileReport| lint::raw_text(&file.path);
     let assembled = assembled(setup, choice)?;
-    let known = chela_agent::session::Sessions::open_existing(&setup.host, &assembled.agent)
+    let known = chela_session::Sessions::open_existing(&setup.host, &assembled.agent)
         .ok()
         .flatten()
         .and_then(|sessions| {
@@ -98,6 +98,6 @@ fn list(
 pub fn lint_findings(
     setup: &Setup,
     agent: &chela_core::AgentId,
-) -> Result<Vec<chela_agent::lint::Finding>, crate::fail::Fail> {
+) -> Result<Vec<chela_inspect::lint::Finding>, crate::fail::Fail> {
     lint::findings(setup, Some(agent.to_string()))
 }

@@ -2,9 +2,9 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use chela_agent::security::{Finding, Remedy, Severity, audit};
 use chela_config::text::edit;
 use chela_core::Host;
+use chela_inspect::security::{Finding, Remedy, Severity, audit};
 use chela_ledger::AuditKind;
 use chela_tools::approvals::shown;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: SecurityCommand) -> Outcom
 fn look(host: &Host, screen: &mut Screen, args: &AuditArgs) -> Outcome {
     let least = Severity::from(args.min);
     let found = |host: &Host| {
-        let mut findings = audit(host, &Setup::look(host).loaded);
+        let mut findings = audit(&chela_agent::audit_ground(host, &Setup::look(host).loaded));
         findings.retain(|finding| finding.severity >= least);
         findings
     };

@@ -6,8 +6,8 @@ mod list;
 mod show;
 mod transfer;
 
-use chela_agent::session::{Session, Sessions, session_file};
 use chela_core::{AgentId, Host, SessionKey, suggest};
+use chela_session::{Session, Sessions, session_file};
 
 use super::{Outcome, Setup};
 use crate::cli::{AgentArg, SessionsCommand};
@@ -167,8 +167,8 @@ impl<'a> Place<'a> {
             }
         }
         let all = sessions
-            .list(&chela_agent::session::Filter {
-                show: chela_agent::session::Show::Everything,
+            .list(&chela_session::Filter {
+                show: chela_session::Show::Everything,
                 ..Default::default()
             })
             .map_err(explained)?;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use chela_agent::file_trust::FileTrust;
-use chela_agent::journal::{Journal, Retention};
 use chela_agent::knobs::Knobs;
 use chela_config::{AgentView, ConfigSource, KeyPath, Loaded, Severity};
 use chela_core::{AgentId, Host, suggest};
+use chela_session::journal::{Journal, Retention};
 
 use crate::fail::Fail;
 use crate::screen::{Paint, counted};

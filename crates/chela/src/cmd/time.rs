@@ -2,7 +2,7 @@
 
 /// `2026-11-15 12:30 UTC`.
 pub fn utc(seconds: u64) -> String {
-    let stamp = chela_agent::session::iso(seconds.saturating_mul(1_000));
+    let stamp = chela_session::iso(seconds.saturating_mul(1_000));
     // `2026-11-15T12:30:…`: the date, and the time to the minute.
     match (stamp.split_once('T'), stamp.get(11..16)) {
         (Some((date, _)), Some(time)) => format!("{date} {time} UTC"),

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use chela_agent::file_trust::FileTrust;
-use chela_agent::journal::{
+use chela_core::{AgentId, Host};
+use chela_ledger::AuditKind;
+use chela_session::journal::{
     Change, Conflict, Conflicts, Journal, JournalError, ListAsk, Retention, UndoError, UndoPlan,
     Undone, Which, undone_in_words,
 };
-use chela_core::{AgentId, Host};
-use chela_ledger::AuditKind;
 use chela_tools::approvals::shown;
 use serde_json::json;
 

@@ -11,8 +11,8 @@ use super::{Plan, WrittenBy};
 use crate::assemble::hide_in_request;
 use crate::compact::{self, Shortfall, shortfalls};
 use crate::conversation::{Conversation, Prefix};
-use crate::session::{Session, context};
 use crate::turn::{Book, Call, Partial, Reckoning, thinking_named};
+use chela_session::{Session, context};
 
 /// The mode in which a summary is checked before it replaces anything.
 const SAFEGUARD: CompactionMode = CompactionMode::Safeguard;

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::super::{FOLDER_TOOLS, Grant};
 use super::{Nest, paths_of, refused};
 use crate::conversation::{Conversation, ConversationAsk, Role};
-use crate::session::{Body, Custom, Entry, Inherited, ModelSource, Override, Session, Source};
+use chela_session::{Body, Custom, Entry, Inherited, ModelSource, Override, Session, Source};
 
 /// The kind of entry that keeps the grant of a session.
 const GRANT: &str = "subagent-grant";

@@ -11,8 +11,8 @@ use chela_tools::approvals::{Document, KnownCall, KnownState};
 
 use super::Case;
 use crate::conversation::GuardMark;
-use crate::session::SessionError;
 use crate::turn::{Turn, TurnEvent};
+use chela_session::SessionError;
 
 /// A yes the owner gave to several calls of one answer.
 #[derive(Default)]

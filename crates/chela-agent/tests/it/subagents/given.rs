@@ -142,7 +142,7 @@ fn what_a_sub_agent_spends_is_its_parents_spending() {
     let infos = home
         .talk()
         .store()
-        .list(&chela_agent::session::Filter::default())
+        .list(&chela_session::Filter::default())
         .expect("a list");
     assert_eq!(infos.len(), 2);
     let all: u64 = infos

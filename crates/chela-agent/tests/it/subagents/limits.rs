@@ -113,7 +113,7 @@ fn sessions_of_those_that_ended_are_put_away() {
         home.agents.finish_keeping();
         home.talk()
             .store()
-            .list(&chela_agent::session::Filter::default())
+            .list(&chela_session::Filter::default())
             .expect("a list")
             .iter()
             .filter(|info| info.key.is_subagent())

@@ -110,7 +110,10 @@ fn each_policy_holds_for_hooks() {
                 _ => assert_eq!(judged.judgement.act, Act::Use, "{row}"),
             }
             let agents = talk.agents();
-            let findings = chela_agent::security::audit(agents.host(), agents.loaded());
+            let findings = chela_inspect::security::audit(&chela_agent::audit_ground(
+                agents.host(),
+                agents.loaded(),
+            ));
             let found = findings
                 .iter()
                 .any(|finding| finding.id == "files.hook-unconfirmed");

@@ -4,7 +4,8 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use chela_agent::conversation::Conversation;
-use chela_agent::turn::{Delivery, Ended, Reply, Silence, TurnError, TurnEvent, TurnOutcome};
+use chela_agent::turn::{Ended, TurnError, TurnEvent, TurnOutcome};
+use chela_reply::{Delivery, Reply, Silence};
 use chela_tools::Success;
 use serde::Serialize;
 

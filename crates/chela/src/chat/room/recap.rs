@@ -1,10 +1,10 @@
 //! Where one left off: the last exchange of a conversation that goes on.
 
 use chela_agent::conversation::Conversation;
-use chela_agent::reply::{GateSettings, gate};
-use chela_agent::session::{Body, Entry, Source};
-use chela_agent::turn::Reply;
 use chela_model::{Message, Part};
+use chela_reply::Reply;
+use chela_reply::{GateSettings, gate};
+use chela_session::{Body, Entry, Source};
 
 /// More of an old reply than this is a page to read, not a reminder.
 const MOST_CHARS: usize = 1_200;

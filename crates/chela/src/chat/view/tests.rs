@@ -1,8 +1,9 @@
 use std::time::{Duration, Instant};
 
-use chela_agent::turn::{ContextMeter, Delivery, Ended, Reply, Silence, TurnEvent, TurnOutcome};
+use chela_agent::turn::{ContextMeter, Ended, TurnEvent, TurnOutcome};
 use chela_core::SessionKey;
 use chela_model::Usage;
+use chela_reply::{Delivery, Reply, Silence};
 use chela_tools::{Progress, Success};
 use serde_json::Value;
 

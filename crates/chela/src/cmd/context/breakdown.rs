@@ -2,7 +2,7 @@
 
 use std::io;
 
-use chela_agent::report::{ContextReport, Entry, FileRow, FileWord, Listing, ReportSource, Size};
+use chela_inspect::report::{ContextReport, Entry, FileRow, FileWord, Listing, ReportSource, Size};
 
 use crate::screen::{Screen, grouped};
 

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use chela_agent::diff::{CacheBreak, Change, PromptDiff, diff};
-use chela_agent::saved::SavedPrompt;
 use chela_core::{SessionKey, Zone};
+use chela_inspect::diff::{CacheBreak, Change, PromptDiff, diff};
+use chela_inspect::saved::SavedPrompt;
 
 use crate::cli::{ModeName, PromptChoice};
 use crate::cmd::prompt::assembled;

@@ -3,9 +3,9 @@
 use std::io::Read;
 use std::path::Path;
 
-use chela_agent::lint::{Fate, Finding, LintFile, lint};
 use chela_core::Severity;
 use chela_core::cut::Limit;
+use chela_inspect::lint::{Fate, Finding, LintFile, lint};
 use chela_workspace::{FileReport, FileStatus};
 
 use crate::cli::{PromptChoice, SeverityName};

@@ -3,8 +3,8 @@
 mod bars;
 mod drawing;
 
-use chela_agent::report::ContextReport;
 use chela_core::Zone;
+use chela_inspect::report::ContextReport;
 
 pub use bars::bars;
 pub use drawing::write;

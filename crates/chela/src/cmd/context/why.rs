@@ -1,6 +1,6 @@
 //! `chela context why`.
 
-use chela_agent::why::{Answer, Presence, why};
+use chela_inspect::why::{Answer, Presence, why};
 
 use crate::cli::PromptChoice;
 use crate::cmd::prompt::assembled;

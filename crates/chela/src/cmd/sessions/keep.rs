@@ -1,7 +1,7 @@
 //! `chela sessions rename`, `rm` and `cleanup`.
 
-use chela_agent::session::{Cleanup, MaintenanceRules, WhyDoomed};
 use chela_config::model::MaintenanceMode;
+use chela_session::{Cleanup, MaintenanceRules, WhyDoomed};
 use serde_json::json;
 
 use super::{Place, explained, plain, short};

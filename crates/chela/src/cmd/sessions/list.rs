@@ -1,8 +1,8 @@
 //! `chela sessions list`.
 
-use chela_agent::session::{Filter, SessionInfo, Show};
 use chela_config::model::{BareUnit, parse_duration};
 use chela_core::SessionKind;
+use chela_session::{Filter, SessionInfo, Show};
 use serde_json::json;
 
 use super::{Place, ago, explained, plain, short};

@@ -1,7 +1,7 @@
 //! `chela sessions show`.
 
-use chela_agent::session::{Body, Entry, iso};
 use chela_model::{Message, Part};
+use chela_session::{Body, Entry, iso};
 use serde_json::{Value, json};
 
 use super::{Place, explained, plain, short};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use chela_agent::session::{ImportError, Sessions, salvage};
 use chela_core::SessionKey;
+use chela_session::{ImportError, Sessions, salvage};
 use serde_json::{Value, json};
 
 use super::{Place, explained, short};

@@ -1,7 +1,7 @@
 //! The map in the terminal: one bar for each part.
 
-use chela_agent::report::ContextReport;
 use chela_core::Zone;
+use chela_inspect::report::ContextReport;
 
 use super::{Item, items, share};
 use crate::cmd::Outcome;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use chela_agent::report::ContextReport;
 use chela_core::Zone;
+use chela_inspect::report::ContextReport;
 
 use super::{Group, Item, items, share};
 use crate::cmd::Outcome;

@@ -1,0 +1,284 @@
+//! Files and folders that others can read or change, and links that lead elsewhere.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use chela_workspace::CoreFile;
+
+use super::{AuditGround, AuditedAgent, Finding, Remedy, Severity};
+use Severity::{Critical, Warning};
+
+/// What others must not do.
+#[derive(Clone, Copy)]
+enum Others {
+    Write,
+    /// Neither read nor write.
+    Read,
+}
+
+/// One file or folder, and why it matters.
+struct Guarded {
+    id: &'static str,
+    severity: Severity,
+    path: PathBuf,
+    others: Others,
+    what: &'static str,
+}
+
+pub(super) fn permissions(ground: &AuditGround<'_>) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = guarded(ground)
+        .into_iter()
+        .filter_map(|file| judged(ground, &file))
+        .collect();
+    findings.extend(links(ground));
+    findings.extend(git_hooks(ground));
+    findings
+}
+
+fn guarded(ground: &AuditGround<'_>) -> Vec<Guarded> {
+    let host = ground.host;
+    let home = host.state_dir();
+    let state = home.join("state");
+    let config = ground.loaded.file();
+    let mut all = Vec::new();
+    let mut guard = |id, severity, path, others, what| {
+        all.push(Guarded {
+            id,
+            severity,
+            path,
+            others,
+            what,
+        });
+    };
+    guard(
+        "files.home-writable",
+        Critical,
+        home.clone(),
+        Others::Write,
+        "the folder of everything Chela keeps",
+    );
+    guard(
+        "files.config-writable",
+        Critical,
+        config.clone(),
+        Others::Write,
+        "the config",
+    );
+    if has_secrets(ground) {
+        guard(
+            "files.config-readable",
+            Warning,
+            config,
+            Others::Read,
+            "the config, which holds secrets,",
+        );
+    }
+    guard(
+        "files.env-readable",
+        Critical,
+        home.join(".env"),
+        Others::Read,
+        "the file of variables",
+    );
+    guard(
+        "files.approvals-writable",
+        Critical,
+        home.join("exec-approvals.json"),
+        Others::Write,
+        "the list of commands that run without asking",
+    );
+    guard(
+        "files.trust-writable",
+        Critical,
+        state.join("trust.json"),
+        Others::Write,
+        "the record of what is trusted",
+    );
+    guard(
+        "files.ledger-readable",
+        Warning,
+        state.join("ledger.sqlite"),
+        Others::Read,
+        "the record of every request",
+    );
+    guard(
+        "files.owner-secret-readable",
+        Warning,
+        state.join("owner-secret"),
+        Others::Read,
+        "the secret behind hashed owner ids",
+    );
+    guard(
+        "files.skills-writable",
+        Critical,
+        home.join("skills"),
+        Others::Write,
+        "the folder of skills",
+    );
+    guard(
+        "files.hooks-writable",
+        Critical,
+        home.join("hooks"),
+        Others::Write,
+        "the folder of hooks",
+    );
+    for AuditedAgent { id: agent, .. } in &ground.agents {
+        let own = home.join("agents").join(agent.as_str());
+        guard(
+            "files.sessions-readable",
+            Warning,
+            own.join("sessions.sqlite"),
+            Others::Read,
+            "the conversations",
+        );
+        let memory = state.join("memory").join(format!("{agent}.sqlite"));
+        guard(
+            "files.memory-readable",
+            Warning,
+            memory,
+            Others::Read,
+            "the index of what is remembered",
+        );
+        let workspace = ground.loaded.workspace_dir(agent).value;
+        for file in CoreFile::ALL {
+            guard(
+                "files.persona-writable",
+                Critical,
+                workspace.join(file.name()),
+                Others::Write,
+                "a file the agent is made of",
+            );
+        }
+        guard(
+            "files.notes-writable",
+            Warning,
+            workspace.join("memory"),
+            Others::Write,
+            "the folder of memories",
+        );
+        guard(
+            "files.workspace-env-readable",
+            Warning,
+            workspace.join(".env"),
+            Others::Read,
+            "a file of variables in the workspace",
+        );
+        guard(
+            "files.workspace-writable",
+            Critical,
+            workspace,
+            Others::Write,
+            "the workspace",
+        );
+    }
+    for (name, provider) in &ground.loaded.config.secrets.providers {
+        let path = provider.other.get("path").and_then(|path| path.as_str());
+        if let Some(path) = path {
+            let path = host.expand_from(path, &home);
+            let what = match name.is_empty() {
+                true => "a file",
+                false => "a file of secrets",
+            };
+            guard("files.vault-readable", Critical, path, Others::Read, what);
+        }
+    }
+    all
+}
+
+fn judged(ground: &AuditGround<'_>, file: &Guarded) -> Option<Finding> {
+    // A link's own permissions say nothing; where it leads is another question.
+    let meta = fs::metadata(&file.path).ok()?;
+    let mode = meta.permissions().mode() & 0o777;
+    let (mask, verb) = match file.others {
+        Others::Write => (0o022, "change"),
+        Others::Read => (0o077, "read"),
+    };
+    if mode & mask == 0 {
+        return None;
+    }
+    let shown = ground.host.compact(&file.path);
+    let finding = Finding::new(
+        file.id,
+        file.severity,
+        format!("others on this machine can {verb} {} {shown}", file.what),
+    );
+    let better = mode & !mask;
+    Some(
+        finding
+            .in_file(&file.path, None)
+            .fix(format!("chmod {better:o} {shown}"))
+            .remedy(Remedy::Chmod {
+                path: file.path.clone(),
+                mode: better,
+            }),
+    )
+}
+
+/// Whether somebody else may put something into a folder.
+pub(super) fn others_may_write(folder: &Path) -> bool {
+    fs::metadata(folder).is_ok_and(|meta| meta.permissions().mode() & 0o022 != 0)
+}
+
+fn has_secrets(ground: &AuditGround<'_>) -> bool {
+    chela_config::secrets_in(&ground.loaded.tree)
+        .iter()
+        .any(|(path, value)| {
+            let node = ground.loaded.get(path);
+            let named = node.is_some_and(|node| !node.vars.is_empty());
+            !value.is_object() && !named
+        })
+}
+
+/// Persona files that are links out of the workspace: whoever owns the target owns the agent.
+fn links(ground: &AuditGround<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for AuditedAgent { id: agent, .. } in &ground.agents {
+        let workspace = ground.loaded.workspace_dir(agent).value;
+        let Ok(real) = workspace.canonicalize() else {
+            continue;
+        };
+        for file in CoreFile::ALL {
+            let path = workspace.join(file.name());
+            let is_link = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_symlink());
+            let outside = path
+                .canonicalize()
+                .is_ok_and(|target| !target.starts_with(&real));
+            if is_link && outside {
+                let message = format!(
+                    "{} of agent {agent} is a link out of its workspace",
+                    file.name()
+                );
+                findings.push(
+                    Finding::new("files.persona-link", Warning, message)
+                        .in_file(&path, None)
+                        .fix("put the text itself there"),
+                );
+            }
+        }
+    }
+    findings
+}
+
+/// Programs that git would run by itself in a workspace.
+fn git_hooks(ground: &AuditGround<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for AuditedAgent { id: agent, .. } in &ground.agents {
+        let folder = ground.loaded.workspace_dir(agent).value.join(".git/hooks");
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        for path in entries.map(|entry| entry.path()) {
+            let runs = fs::metadata(&path)
+                .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0);
+            if runs && path.extension().is_none_or(|end| end != "sample") {
+                let message =
+                    format!("git runs a program in the workspace of agent {agent} by itself");
+                findings.push(
+                    Finding::new("files.git-hook", Warning, message)
+                        .in_file(&path, None)
+                        .fix("read it; remove it if it is not yours"),
+                );
+            }
+        }
+    }
+    findings
+}

@@ -1,0 +1,55 @@
+//! Skills: what the scanner says of them, and whether they are what was trusted.
+
+use chela_skills::{FirstLook, ScanVerdict, SkillContents, SkillScanner, Source, TrustState};
+
+use super::{AuditGround, Finding, Severity};
+
+pub(super) fn skills(ground: &AuditGround<'_>) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = Vec::new();
+    for agent in &ground.agents {
+        for one in agent.skills.skills() {
+            let skill = one.skill();
+            // Ours are checked when they are built in.
+            if skill.source == Source::Bundled {
+                continue;
+            }
+            let name = &skill.name;
+            if one.entry.trust.state == TrustState::Changed {
+                let message = format!("skill `{name}` is not what was trusted: its files changed");
+                findings.push(
+                    Finding::new("skill.changed", Severity::Warning, message)
+                        .in_file(&skill.file, None)
+                        .fix(format!(
+                            "chela skills diff {name}, then chela skills trust {name}"
+                        )),
+                );
+            }
+            let report = FirstLook.scan(&SkillContents::of(skill));
+            for found in &report.findings {
+                if found.severity == chela_core::Severity::Note {
+                    continue;
+                }
+                let (id, severity) = match report.verdict {
+                    ScanVerdict::Dangerous => ("skill.dangerous", Severity::Critical),
+                    ScanVerdict::Suspicious | ScanVerdict::Clean => {
+                        ("skill.suspicious", Severity::Warning)
+                    }
+                };
+                let file = skill.folder.join(&found.file);
+                findings.push(
+                    Finding::new(
+                        id,
+                        severity,
+                        format!(
+                            "skill `{name}`: {} {} ({})",
+                            found.file, found.message, found.code
+                        ),
+                    )
+                    .in_file(&file, found.line)
+                    .fix(format!("read it; chela skills remove {name}")),
+                );
+            }
+        }
+    }
+    findings
+}

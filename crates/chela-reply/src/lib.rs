@@ -1,0 +1,236 @@
+//! The one gate between what a model says and what reaches a person.
+//!
+//! Every path goes through it: the stream, the final text, what a tool sends. It takes the stream
+//! in whatever chunks it comes and gives back what is safe to show at once; what might still turn
+//! out to be a tag, a directive or the word for silence waits until it is clear.
+//!
+//! A model says that it has nothing to say with `NO_REPLY` or `HEARTBEAT_OK`. Those words are a
+//! way of speaking to the runtime and never reach a person, in no form. What counts when they
+//! come with other text follows what people reported:
+//!
+//! | the model said | what becomes of it |
+//! | --- | --- |
+//! | the word alone, however dressed | silence |
+//! | `NO_REPLY`, then text | silence: the text was not meant for anyone |
+//! | text, then `NO_REPLY`, in a chat with one person | the text, without the word |
+//! | the same in a group or an unattended run ([`WithWord::Silence`]) | silence: the text was thinking aloud |
+//! | either word in the middle | the text, without the word |
+//! | `HEARTBEAT_OK` at the start or end of a heartbeat, and little else | silence |
+//! | the same with more than `ackMaxChars` | the text, without the word |
+//! | `NO_REPLY` at the start or end of a heartbeat | silence |
+//! | `HEARTBEAT_OK` and text, outside of a heartbeat | the text, without the word |
+//! | any of these with `MEDIA:` | the media is delivered |
+
+mod code;
+mod delivery;
+mod directives;
+mod fold;
+mod scrub;
+mod tags;
+mod whole;
+mod word;
+
+use directives::Directives;
+use scrub::{Care, Scrub};
+use tags::{FinalTag, Piece, Tags};
+
+pub use delivery::{Delivery, Reply, ReplyTo, Silence};
+pub use whole::{is_silence, silence};
+
+/// `heartbeat.ackMaxChars`, unless the config says otherwise.
+pub const ACK_MAX_CHARS: usize = 300;
+
+/// What kind of reply is awaited.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GateSettings {
+    /// The turn is a heartbeat; how many characters beside the word still count as nothing.
+    pub heartbeat: Option<usize>,
+    /// The model was told to think in `<think>` and to answer in `<final>`.
+    pub tag_reasoning: bool,
+    /// What text that comes with `NO_REPLY` is.
+    pub with_word: WithWord,
+}
+
+/// What text that ends with `NO_REPLY` is worth.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum WithWord {
+    /// It is delivered: somebody asked, and has seen it stream by.
+    #[default]
+    Deliver,
+    /// It is not: nobody waits for it. Nothing is shown before the end.
+    Silence,
+}
+
+/// What may be shown now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shown {
+    Text(String),
+    Reasoning(String),
+    /// The text shown so far was reasoning and does not count.
+    Retracted,
+}
+
+/// The end of a reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// What was still held back.
+    pub shown: Vec<Shown>,
+    pub reply: Reply,
+}
+
+/// Reads one reply.
+#[derive(Debug)]
+pub struct Gate {
+    settings: GateSettings,
+    tags: Tags,
+    directives: Directives,
+    scrub: Scrub,
+    aside: Scrub,
+    text: String,
+}
+
+impl Gate {
+    pub fn new(settings: GateSettings) -> Self {
+        let final_tag = if settings.tag_reasoning {
+            FinalTag::Expected
+        } else {
+            FinalTag::Optional
+        };
+        Self {
+            settings,
+            tags: Tags::new(final_tag),
+            directives: Directives::default(),
+            scrub: Scrub::new(settings.care()),
+            aside: Scrub::new(Care::Aside),
+            text: String::new(),
+        }
+    }
+
+    /// Takes the next chunk; gives what is safe to show.
+    pub fn push(&mut self, chunk: &str) -> Vec<Shown> {
+        let pieces = self.tags.push(chunk);
+        self.pass(pieces)
+    }
+
+    /// What the endpoint itself declared to be reasoning.
+    pub fn push_reasoning(&mut self, chunk: &str) -> Vec<Shown> {
+        self.pass(vec![Piece::Reasoning(chunk.to_owned())])
+    }
+
+    /// The reply as a whole.
+    pub fn finish(mut self) -> Finished {
+        let pieces = self.tags.finish();
+        let mut shown = self.pass(pieces);
+        let rest = self.directives.finish();
+        let mut last = self.scrub.push(&rest);
+        last.push_str(&self.scrub.finish());
+        self.text.push_str(&last);
+        let aside = self.aside.finish();
+        if !aside.is_empty() {
+            shown.push(Shown::Reasoning(aside));
+        }
+        let reply = self.decide();
+        match &reply {
+            Reply::Deliver(delivery) if self.settings.gathers() => {
+                if !delivery.text.is_empty() {
+                    shown.push(Shown::Text(delivery.text.clone()));
+                }
+            }
+            Reply::Deliver(_) => {
+                if !last.trim_end().is_empty() {
+                    shown.push(Shown::Text(last.trim_end().to_owned()));
+                }
+            }
+            Reply::Silent { .. } => {}
+        }
+        Finished { shown, reply }
+    }
+
+    fn pass(&mut self, pieces: Vec<Piece>) -> Vec<Shown> {
+        let mut shown = Vec::new();
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) => {
+                    let text = self.directives.push(&text);
+                    let text = self.scrub.push(&text);
+                    if !text.is_empty() && !self.settings.gathers() {
+                        shown.push(Shown::Text(text.clone()));
+                    }
+                    self.text.push_str(&text);
+                }
+                Piece::Reasoning(text) => {
+                    let text = self.aside.push(&text);
+                    if !text.is_empty() {
+                        shown.push(Shown::Reasoning(text));
+                    }
+                }
+                Piece::Retract => {
+                    if !self.text.trim().is_empty() && !self.settings.gathers() {
+                        shown.push(Shown::Retracted);
+                    }
+                    self.text.clear();
+                    self.directives = Directives::default();
+                    self.scrub = Scrub::new(self.settings.care());
+                }
+            }
+        }
+        shown
+    }
+
+    fn decide(&mut self) -> Reply {
+        let found = self.scrub.found();
+        let asked = std::mem::take(&mut self.directives.asked);
+        let text = self.text.trim();
+        let at_edge =
+            |which| found.at_start == Some(which) || (found.at_end && found.last == Some(which));
+        let leftovers = found.last.is_some() && (whole::is_leftover(text) || is_silence(text));
+        let no_reply = at_edge(Silence::NoReply)
+            && (found.at_start == Some(Silence::NoReply) || self.settings.gathers());
+        let ack = self
+            .settings
+            .heartbeat
+            .is_some_and(|most| at_edge(Silence::HeartbeatOk) && text.chars().count() <= most);
+        let delivery = Delivery {
+            text: if leftovers || no_reply || ack {
+                String::new()
+            } else {
+                text.to_owned()
+            },
+            media: asked.media,
+            reply_to: asked.reply_to,
+            audio_as_voice: asked.audio_as_voice,
+        };
+        if delivery.text.is_empty() && delivery.media.is_empty() {
+            Reply::Silent {
+                why: found.last.unwrap_or(Silence::Empty),
+            }
+        } else {
+            Reply::Deliver(delivery)
+        }
+    }
+}
+
+impl GateSettings {
+    /// Whether nothing is shown before the whole is known.
+    fn gathers(&self) -> bool {
+        self.heartbeat.is_some() || self.with_word == WithWord::Silence
+    }
+
+    fn care(&self) -> Care {
+        if self.gathers() {
+            Care::Gathered
+        } else {
+            Care::Reply
+        }
+    }
+}
+
+/// A whole text at once: what a tool sends, what a hook wrote.
+pub fn gate(settings: GateSettings, text: &str) -> Reply {
+    let mut gate = Gate::new(settings);
+    gate.push(text);
+    gate.finish().reply
+}
+
+#[cfg(test)]
+mod tests;

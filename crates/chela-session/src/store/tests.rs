@@ -1,0 +1,299 @@
+use std::process::{Command, Stdio};
+
+use chela_model::Message;
+use chela_store::FileError;
+
+use super::super::tests_support::{Fixture, HOUR, assistant, key, user};
+use super::super::{Daily, Meta, ModelSource, Override, ResetRules, ResetWhy, Sessions};
+use super::SessionError;
+
+#[test]
+fn a_key_has_one_session_until_it_starts_anew() {
+    let fixture = Fixture::new();
+    let first = fixture.session("agent:main:main");
+    assert!(first.fresh);
+    assert_eq!(fixture.session("agent:main:main").id, first.id);
+    assert_ne!(fixture.session("agent:main:other").id, first.id);
+    fixture.sessions.append(&first, user("hi")).unwrap();
+    assert!(!fixture.session("agent:main:main").fresh);
+
+    let keep = Override::Model(Some(("a/b".into(), ModelSource::User)));
+    fixture.sessions.set(&first, keep).unwrap();
+    fixture.sessions.rename(&first, Some("Trip")).unwrap();
+    let next = fixture.sessions.reset(&first, ResetWhy::Asked).unwrap();
+    assert!(next.fresh && next.id != first.id);
+    assert_eq!(next.replaced, Some((first.id.clone(), ResetWhy::Asked)));
+    let info = fixture.sessions.info(&next).unwrap();
+    assert_eq!(info.settings.model.as_deref(), Some("a/b"));
+    assert_eq!(info.label.as_deref(), Some("Trip"));
+    // Resetting a session that is over changes nothing.
+    let again = fixture.sessions.reset(&first, ResetWhy::Asked).unwrap();
+    assert_eq!(again.id, next.id);
+    let old = fixture.sessions.by_id(first.id.as_str()).unwrap().unwrap();
+    assert_eq!(fixture.sessions.branch(&old).unwrap().len(), 1);
+    assert_eq!(
+        fixture.sessions.info(&old).unwrap().ended_why.as_deref(),
+        Some("asked")
+    );
+}
+
+#[test]
+fn a_fallback_model_does_not_outlive_its_session() {
+    let fixture = Fixture::new();
+    let session = fixture.session("agent:main:main");
+    let auto = Override::Model(Some(("a/b".into(), ModelSource::Auto)));
+    fixture.sessions.set(&session, auto).unwrap();
+    let next = fixture.sessions.reset(&session, ResetWhy::Asked).unwrap();
+    assert_eq!(fixture.sessions.info(&next).unwrap().settings.model, None);
+}
+
+#[test]
+fn only_people_keep_a_session_fresh() {
+    let fixture = Fixture::new();
+    let rules = ResetRules {
+        idle_minutes: Some(60),
+        ..ResetRules::default()
+    };
+    let main = key("agent:main:main");
+    let first = fixture.sessions.current(&main, &rules).unwrap();
+    fixture.wait(HOUR / 2);
+    fixture.sessions.append(&first, user("hi")).unwrap();
+    fixture.wait(HOUR / 2 + 1);
+    let heartbeat = Meta {
+        source: super::super::Source::Heartbeat,
+        ..Meta::default()
+    };
+    fixture
+        .sessions
+        .accept(&first, Message::user("beat"), heartbeat)
+        .unwrap();
+    assert_eq!(
+        fixture.sessions.current(&main, &rules).unwrap().id,
+        first.id
+    );
+    fixture.wait(HOUR / 2);
+    let second = fixture.sessions.current(&main, &rules).unwrap();
+    assert_eq!(second.replaced, Some((first.id, ResetWhy::Idle)));
+}
+
+#[test]
+fn a_new_day_starts_at_the_local_hour() {
+    let fixture = Fixture::new();
+    let rules = ResetRules {
+        daily: Some(Daily {
+            at_hour: 4,
+            utc_offset_minutes: 60,
+        }),
+        ..ResetRules::default()
+    };
+    // It is 23:13 local time; the hour strikes in four hours and 47 minutes.
+    let main = key("agent:main:main");
+    let first = fixture.sessions.current(&main, &rules).unwrap();
+    fixture.wait(4 * HOUR);
+    assert_eq!(
+        fixture.sessions.current(&main, &rules).unwrap().id,
+        first.id
+    );
+    fixture.wait(HOUR);
+    let second = fixture.sessions.current(&main, &rules).unwrap();
+    assert_eq!(second.replaced, Some((first.id, ResetWhy::Daily)));
+    fixture.wait(20 * HOUR);
+    assert_eq!(
+        fixture.sessions.current(&main, &rules).unwrap().id,
+        second.id
+    );
+}
+
+#[test]
+fn a_newer_file_is_refused_and_left_alone() {
+    let fixture = Fixture::new();
+    let path = fixture.sessions.path().to_owned();
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    raw.pragma_update(None, "user_version", 99).unwrap();
+    drop(raw);
+    let error = Sessions::open_file(&fixture.host, &path).unwrap_err();
+    assert!(matches!(
+        error,
+        SessionError::File(FileError::Newer { found: 99, .. })
+    ));
+    assert!(error.to_string().contains("newer Chela"), "{error}");
+}
+
+#[test]
+fn damage_is_explained_and_what_is_left_is_saved() {
+    let fixture = Fixture::new();
+    let session = fixture.session("agent:main:main");
+    for _ in 0..200 {
+        fixture
+            .sessions
+            .append(&session, user(&"x".repeat(500)))
+            .unwrap();
+    }
+    let path = fixture.sessions.path().to_owned();
+    let Fixture {
+        sessions,
+        host,
+        dir,
+        ..
+    } = fixture;
+    drop(sessions);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let half = bytes.len() / 2;
+    bytes[half..half + 8192].fill(0xff);
+    std::fs::write(&path, &bytes).unwrap();
+
+    let sessions = Sessions::open_file(&host, &path).unwrap();
+    let error = sessions
+        .by_id(session.id.as_str())
+        .and_then(|found| sessions.branch(&found.unwrap()))
+        .unwrap_err();
+    assert!(
+        matches!(error, SessionError::File(FileError::Damaged { .. })),
+        "{error:?}"
+    );
+    drop(sessions);
+    assert_eq!(std::fs::read(&path).unwrap(), bytes, "nothing was changed");
+
+    let saved = super::super::salvage(&host, &path, &dir.path().join("saved")).unwrap();
+    assert!(
+        saved.entries > 20 && saved.entries < 200,
+        "{}",
+        saved.entries
+    );
+    assert_eq!(saved.files.len(), 1);
+    assert!(!saved.lost.is_empty());
+    assert!(!path.exists() && saved.aside.unwrap().exists());
+    let sessions = Sessions::open_file(&host, &path).unwrap();
+    let file = std::fs::File::open(&saved.files[0]).unwrap();
+    let back = sessions
+        .import_jsonl(std::io::BufReader::new(file), None)
+        .unwrap();
+    assert_eq!(back.session.id, session.id);
+    assert_eq!(back.entries, saved.entries);
+    assert!(!sessions.context(&back.session).unwrap().is_empty());
+}
+
+#[test]
+fn a_file_that_is_no_database_is_not_touched() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("sessions.sqlite");
+    let text = "no database ".repeat(100);
+    std::fs::write(&path, &text).unwrap();
+    let host = chela_core::Host::fixed(dir.path());
+    let error = Sessions::open_file(&host, &path).unwrap_err();
+    assert!(
+        matches!(error, SessionError::File(FileError::Damaged { .. })),
+        "{error:?}"
+    );
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_file_is_its_owner_s_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let fixture = Fixture::new();
+    let session = fixture.session("agent:main:main");
+    fixture.sessions.append(&session, user("hi")).unwrap();
+    for file in std::fs::read_dir(fixture.dir.path()).unwrap() {
+        let file = file.unwrap();
+        let mode = file.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{:?}", file.path());
+    }
+}
+
+#[test]
+fn two_processes_write_one_conversation() {
+    let fixture = Fixture::new();
+    let session = fixture.session("agent:main:main");
+    let other = fixture.again();
+    std::thread::scope(|scope| {
+        for sessions in [&fixture.sessions, &other] {
+            let session = &session;
+            scope.spawn(move || {
+                for n in 0..50 {
+                    sessions.append(session, assistant(&n.to_string())).unwrap();
+                }
+            });
+        }
+    });
+    let branch = fixture.sessions.branch(&session).unwrap();
+    assert_eq!(branch.len(), 100);
+    assert!(
+        branch
+            .windows(2)
+            .all(|pair| pair[1].parent == Some(pair[0].id))
+    );
+}
+
+/// Names the child process of [`what_was_accepted_survives_being_killed`].
+const CHILD: &str = "CHELA_TEST_APPENDING_CHILD";
+
+#[test]
+fn what_was_accepted_survives_being_killed() {
+    use std::io::{BufRead, BufReader, Write};
+    if let Ok(path) = std::env::var(CHILD) {
+        let path = std::path::PathBuf::from(path);
+        let host = chela_core::Host::fixed(path.parent().unwrap());
+        let sessions = Sessions::open_file(&host, &path).unwrap();
+        let session = sessions
+            .current(&key("agent:main:main"), &ResetRules::default())
+            .unwrap();
+        let mut out = std::io::stdout();
+        loop {
+            let id = sessions
+                .append(&session, user(&"word ".repeat(50)))
+                .unwrap();
+            writeln!(out, "accepted {id}").unwrap();
+            out.flush().unwrap();
+        }
+    }
+    let fixture = Fixture::new();
+    let path = fixture.sessions.path().to_owned();
+    let mut reported = Vec::new();
+    for round in 0..8_u64 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "--nocapture",
+                "store::tests::what_was_accepted_survives_being_killed",
+            ])
+            .env(CHILD, &path)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut left = 3 + round * 5;
+        for line in lines {
+            let Ok(line) = line else { break };
+            if let Some(id) = line.rsplit("accepted ").next().filter(|id| id.len() == 8) {
+                reported.push(id.to_owned());
+                left -= 1;
+            }
+            if left == 0 {
+                // The child is somewhere in its next write.
+                child.kill().unwrap();
+                break;
+            }
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+
+        let sessions = fixture.again();
+        let session = sessions.look_up(&key("agent:main:main")).unwrap().unwrap();
+        let branch = sessions.branch(&session).unwrap();
+        let there: Vec<String> = branch.iter().map(|entry| entry.id.to_string()).collect();
+        assert!(reported.iter().all(|id| there.contains(id)));
+        assert!(
+            branch
+                .windows(2)
+                .all(|pair| pair[1].parent == Some(pair[0].id))
+        );
+        assert_eq!(
+            sessions.info(&session).unwrap().entries as usize,
+            branch.len()
+        );
+    }
+    assert!(reported.len() >= 8 * 3);
+}

@@ -100,8 +100,11 @@ impl Agents {
     }
 
     /// Opens a conversation, which begins or goes on.
-    pub fn conversation(self: &Arc<Self>, ask: ConversationAsk) -> Result<Conversation, OpenError> {
-        Conversation::open(Arc::clone(self), ask)
+    pub async fn conversation(
+        self: &Arc<Self>,
+        ask: ConversationAsk,
+    ) -> Result<Conversation, OpenError> {
+        Conversation::open(Arc::clone(self), ask).await
     }
 
     /// The sessions of an agent.

@@ -1,6 +1,7 @@
 //! How records are kept: one SQLite file each, for its owner alone, that several processes may
 //! hold open.
 
+mod block;
 mod trouble;
 
 use std::path::Path;
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
+pub use block::block_on;
 pub use trouble::{Fault, FileError};
 
 /// How long a writer waits for another before it gives up.

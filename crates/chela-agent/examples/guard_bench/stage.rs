@@ -1,6 +1,8 @@
 //! A home with the real agent in it: a model that says what it is told to say, tools that give
 //! back what was recorded, and an owner who answers.
 
+use chela_store::block_on;
+
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -127,14 +129,12 @@ impl Stage {
         let key = format!("agent:main:bench:direct:{}", self.number());
         let session = SessionKey::try_from(key).map_err(|error| error.to_string())?;
         let memory = Arc::new(Mutex::new(Came::default()));
-        let talk = self
-            .agents
-            .conversation(ConversationAsk {
-                session: Some(session),
-                own: OwnTools(self.tools(traces, play, &memory)),
-                ..ConversationAsk::default()
-            })
-            .map_err(|error| error.to_string())?;
+        let talk = block_on(self.agents.conversation(ConversationAsk {
+            session: Some(session),
+            own: OwnTools(self.tools(traces, play, &memory)),
+            ..ConversationAsk::default()
+        }))
+        .map_err(|error| error.to_string())?;
         let surface = Watching {
             owner,
             came: &memory,

@@ -15,12 +15,11 @@ impl Conversation {
     }
 
     fn elevation(&self) -> Elevation {
-        let info = self.sessions.info(&self.session()).ok();
         elevation(&ElevationAsk {
             global: &self.agents.loaded.config.tools.elevated,
             own: self.view.tools.value.elevated.as_ref(),
             default: self.view.elevated_default.value,
-            session: info.and_then(|info| info.settings.elevated),
+            session: self.settings().elevated,
             who: self.who(),
             taint: self.taint(),
         })

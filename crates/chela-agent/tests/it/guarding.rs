@@ -10,6 +10,8 @@ mod findings;
 mod halting;
 mod origins;
 
+use chela_store::block_on;
+
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
@@ -252,13 +254,14 @@ impl Home {
             },
             sent: Arc::clone(&self.sent),
         };
-        Agents::open(&self.host, Arc::new(loaded))
-            .conversation(ConversationAsk {
+        block_on(
+            Agents::open(&self.host, Arc::new(loaded)).conversation(ConversationAsk {
                 own: OwnTools(vec![Arc::new(inbox), Arc::new(post)]),
                 session: session.map(|key| SessionKey::parse(key).expect("a key")),
                 ..ConversationAsk::default()
-            })
-            .expect("a conversation")
+            }),
+        )
+        .expect("a conversation")
     }
 
     pub(crate) fn say(
@@ -276,7 +279,7 @@ impl Home {
 
     /// Runs a command in the background and lets the agent be woken by its end.
     pub(crate) fn wake(&self, talk: &Conversation, owner: &Owner) {
-        let tools = talk.toolbox().expect("tools");
+        let tools = block_on(talk.toolbox()).expect("tools");
         let sign = self.host.state_dir().join("workspace/sign");
         let command = "while [ ! -e sign ]; do sleep 0.02; done; rm sign; echo ready";
         let arguments = json!({ "command": command, "background": true });

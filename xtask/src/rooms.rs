@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The rooms from the ground up. Each of the last three may use everything below it.
-const ROOMS: [&str; 14] = [
+const ROOMS: [&str; 15] = [
     "chela-core",
     "chela-store",
     "chela-config",
@@ -18,6 +18,7 @@ const ROOMS: [&str; 14] = [
     "chela-ledger",
     "chela-model",
     "chela-plugins",
+    "chela-sandbox",
     "chela-tools",
     "chela-agent",
     "chela-gateway",
@@ -43,6 +44,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("chela-ledger", &["chela-core", "chela-store"]),
     ("chela-model", CORE_AND_CONFIG),
     ("chela-plugins", CORE_AND_CONFIG),
+    ("chela-sandbox", CORE_AND_CONFIG),
     (
         "chela-tools",
         &[
@@ -50,11 +52,12 @@ const TABLE: &[(&str, &[&str])] = &[
             "chela-config",
             "chela-guard",
             "chela-memory",
+            "chela-sandbox",
             "chela-skills",
         ],
     ),
-    ("chela-agent", ROOMS.split_at(12).0),
-    ("chela-gateway", ROOMS.split_at(13).0),
+    ("chela-agent", ROOMS.split_at(13).0),
+    ("chela-gateway", ROOMS.split_at(14).0),
     ("chela", &ROOMS),
     ("chela-testkit", &["chela-core", "chela-model"]),
     ("xtask", &[]),

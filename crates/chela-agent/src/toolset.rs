@@ -12,11 +12,11 @@ use chela_memory::settings::configured_index_file;
 use chela_memory::source::Places as MemoryPlaces;
 use chela_model::{Input, ModelInfo, ToolSchema};
 use chela_prompt::Tool as ListedTool;
+use chela_sandbox::Standing;
 use chela_skills::AgentSkills;
 use chela_tools::exec::{Commands, CommandsAsk, CommandsSetup};
 use chela_tools::handles::Handles;
 use chela_tools::place::{Access, Root, TrustOf};
-use chela_tools::sandbox::Standing;
 use chela_tools::web::web_tools;
 use chela_tools::{
     ImageInput, Journal, MemoryAccess, ModelFacts, NoSessions, NoSpawner, Sender, SessionsView,

@@ -17,14 +17,15 @@ use chela_guard::ExternalSource;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::Elevation;
 use crate::approvals::{Document, Gate, GateSetup, Harden, Planned, Reviewer};
 use crate::handles::{self, Destination, Handles, NoHandles};
 use crate::process::{
-    Job, Launch, Notices, ProcessTool, Processes, ProcessesSetup, Talk, Watch, plain, whole,
+    Job, Launch, Notices, ProcessTool, Processes, ProcessesSetup, Talk, plain, whole,
 };
-use crate::sandbox::{Elevation, Proxy, Standing};
 use crate::schema::{self, Kind, Schema};
 use crate::{Call, Effect, Output, Progress, Prospect, Running, Sink, SinkKind, Spec, Tool};
+use chela_sandbox::{FamilyWatch, Proxy, Standing};
 
 use environment::{Surroundings, refused};
 use place::Place;
@@ -348,7 +349,7 @@ impl ExecTool {
                 (false, false) => Talk::Pipe,
             },
             timeout: Duration::from_secs(seconds.min(config.timeout_seconds)),
-            watch: Watch::default(),
+            watch: FamilyWatch::default(),
             group: None,
         }
     }

@@ -1,6 +1,5 @@
 //! Commands that run on: `process` lists, follows, feeds and ends them.
 
-mod family;
 mod job;
 mod plain;
 mod report;
@@ -16,8 +15,7 @@ use serde_json::{Map, Value};
 use crate::schema::{self, Kind, Schema};
 use crate::{Call, Effect, Output, Prospect, Running, Sink, SinkKind, Spec, Tool};
 
-pub use family::{Family, Leader, MARK};
-pub use job::{Ended, Job, Launch, Talk, Watch};
+pub use job::{Ended, Job, Launch, Talk};
 pub use plain::plain;
 pub use report::{labelled, whole};
 pub use table::{Finished, Notices, Processes, ProcessesSetup, StartError};

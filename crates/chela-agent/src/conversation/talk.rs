@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use chela_config::model::{ElevatedLevel, ReasoningVisibility, ThinkingLevel, VerboseLevel};
 use chela_core::{Origin, SessionKey, Trust};
 use chela_model::{HOW_TO_GET_ONE, Thinking};
+use chela_sandbox::Standing;
 use chela_skills::{LoadedSkill, Uses};
-use chela_tools::sandbox::Standing;
 use chela_workspace::FileReport;
 
 use super::ending::words_of;

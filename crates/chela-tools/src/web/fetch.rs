@@ -15,10 +15,11 @@ use serde_json::json;
 use super::address::AddressPolicy;
 use super::cache::Cache;
 use super::page::{self, Extract, Page, Reduce};
-use super::way::{Lookup, SystemLookup, Way};
+use super::way::Way;
 use crate::handles::{self, Destination, Handles, NoHandles};
 use crate::schema::{self, Kind, Schema};
 use crate::{Call, Effect, Output, Running, Sink, SinkKind, Spec, Success, Tool};
+use chela_sandbox::{Lookup, SystemLookup};
 
 const MOST_CHARS: u64 = 200_000;
 const DEFAULT_AGENT: &str = "Mozilla/5.0 (compatible; Chela; reads pages for a person)";

@@ -469,33 +469,23 @@ fn spec(setup: &CommandsSetup) -> Spec {
         Standing::Inside(_) | Standing::Refused { .. } => "in the sandbox",
     };
     Spec {
-        name: "exec",
+        name: "exec".into(),
         description: format!(
             "Run a command {place}. Output and errors come back together with the exit code; a \
              command that takes longer goes on in the background and process follows it. What it \
              leaves running is ended when it ends, so start servers with background: true.{}",
             about_secrets(setup)
-        ),
-        parameters: parameters.build(),
+        )
+        .into(),
+        parameters: parameters.build().into(),
         effect: Effect::Irreversible,
-        sinks: &[
-            Sink {
-                argument: "command",
-                kind: SinkKind::Command,
-            },
-            Sink {
-                argument: "argv",
-                kind: SinkKind::Command,
-            },
-            Sink {
-                argument: "workdir",
-                kind: SinkKind::Path,
-            },
-            Sink {
-                argument: "env",
-                kind: SinkKind::Command,
-            },
-        ],
+        sinks: [
+            Sink::new("command", SinkKind::Command),
+            Sink::new("argv", SinkKind::Command),
+            Sink::new("workdir", SinkKind::Path),
+            Sink::new("env", SinkKind::Command),
+        ]
+        .into(),
     }
 }
 

@@ -83,22 +83,20 @@ impl ProcessTool {
                 Kind::integer().min(1).max(5_000),
                 "For log: how many lines (200).",
             )
-            .build();
+            .build()
+            .into();
         Self {
             spec: Spec {
-                name: "process",
+                name: "process".into(),
                 description: "Follow commands that exec left in the background. poll waits for \
                     new output or the end, so call it once instead of in a loop; log reads \
                     earlier output by line; write and submit feed commands started with \
                     background or pty; kill ends one with everything it started; remove forgets \
                     a finished one, clear all finished ones."
-                    .to_owned(),
+                    .into(),
                 parameters,
                 effect: Effect::Irreversible,
-                sinks: &[Sink {
-                    argument: "data",
-                    kind: SinkKind::Command,
-                }],
+                sinks: [Sink::new("data", SinkKind::Command)].into(),
             },
             processes,
         }

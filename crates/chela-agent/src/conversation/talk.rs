@@ -181,8 +181,8 @@ impl Talk for Conversation {
         toolbox
             .specs()
             .map(|spec| ToolRow {
-                name: spec.name.to_owned(),
-                description: spec.description.clone(),
+                name: spec.name.to_string(),
+                description: spec.description.to_string(),
             })
             .collect()
     }

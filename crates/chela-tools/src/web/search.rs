@@ -351,15 +351,12 @@ fn spec() -> Spec {
         )
         .build();
     Spec {
-        name: "web_search",
+        name: "web_search".into(),
         description: "Search the web: titles, addresses and short excerpts. Read a result with \
             web_fetch where it is available."
-            .to_owned(),
-        parameters,
+            .into(),
+        parameters: parameters.into(),
         effect: Effect::ReadUntrusted,
-        sinks: &[Sink {
-            argument: "query",
-            kind: SinkKind::Text,
-        }],
+        sinks: [Sink::new("query", SinkKind::Text)].into(),
     }
 }

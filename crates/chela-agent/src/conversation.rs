@@ -71,7 +71,7 @@ pub struct OwnTools(pub Vec<Arc<dyn Tool>>);
 impl std::fmt::Debug for OwnTools {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list()
-            .entries(self.0.iter().map(|tool| tool.spec().name))
+            .entries(self.0.iter().map(|tool| &tool.spec().name))
             .finish()
     }
 }

@@ -58,7 +58,7 @@ impl Agents {
             for agent in agents.loaded.agents() {
                 let _ = chela_store::block_on(agents.put_away(&agent));
             }
-            chela_tools::sandbox::prune(&agents.host, &agents.loaded);
+            chela_sandbox::prune(&agents.host, &agents.loaded);
             if let Ok(Some(ledger)) = Ledger::open_existing(&agents.host) {
                 let _ = ledger.retain_daily(retention(&agents.loaded));
             }

@@ -12,11 +12,11 @@ use chela_memory::settings::configured_index_file;
 use chela_memory::source::Places as MemoryPlaces;
 use chela_model::{Input, ModelInfo, ToolSchema};
 use chela_prompt::Tool as ListedTool;
+use chela_sandbox::Standing;
 use chela_skills::AgentSkills;
 use chela_tools::exec::{Commands, CommandsAsk, CommandsSetup};
 use chela_tools::handles::Handles;
 use chela_tools::place::{Access, Root, TrustOf};
-use chela_tools::sandbox::Standing;
 use chela_tools::web::web_tools;
 use chela_tools::{
     ImageInput, Journal, MemoryAccess, ModelFacts, NoSessions, NoSpawner, Sender, SessionsView,
@@ -106,9 +106,9 @@ pub fn fitting(toolbox: Toolbox, size: Size) -> Toolbox {
 
 pub fn schema_of(spec: &Spec) -> ToolSchema {
     ToolSchema {
-        name: spec.name.to_owned(),
-        description: spec.description.clone(),
-        parameters: spec.parameters.clone(),
+        name: spec.name.to_string(),
+        description: spec.description.to_string(),
+        parameters: spec.parameters.as_ref().clone(),
     }
 }
 
@@ -131,9 +131,9 @@ pub fn preview(ask: &PreviewAsk<'_>) -> Vec<ToolSchema> {
 /// What a tool does to the world, and through which arguments.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct ToolEffect {
-    pub tool: &'static str,
+    pub tool: String,
     pub effect: chela_tools::Effect,
-    pub sinks: &'static [chela_tools::Sink],
+    pub sinks: Vec<chela_tools::Sink>,
 }
 
 /// The effects of the tools an agent's main session would get.
@@ -156,9 +156,9 @@ pub fn effects(
         skills,
     });
     let effect = |spec: &Spec| ToolEffect {
-        tool: spec.name,
+        tool: spec.name.to_string(),
         effect: spec.effect,
-        sinks: spec.sinks,
+        sinks: spec.sinks.to_vec(),
     };
     toolbox.specs().map(effect).collect()
 }

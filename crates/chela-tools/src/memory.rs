@@ -114,8 +114,8 @@ pub(crate) fn tools(
     });
     let search = Blocking {
         spec: Spec {
-            name: "memory_search",
-            description: "Search your notes (MEMORY.md, memory/*.md) by words and meaning before answering about earlier work, decisions, dates, people or preferences.".to_owned(),
+            name: "memory_search".into(),
+            description: "Search your notes (MEMORY.md, memory/*.md) by words and meaning before answering about earlier work, decisions, dates, people or preferences.".into(),
             parameters: Schema::object()
                 .required(
                     "query",
@@ -124,17 +124,17 @@ pub(crate) fn tools(
                 )
                 .optional("maxResults", Kind::integer().min(1).max(100), "At most so many")
                 .optional("minScore", Kind::number(), "Leave out weaker results")
-                .build(),
+                .build().into(),
             effect: Effect::Read,
-            sinks: &[],
+            sinks: [].into(),
         },
         with: Arc::clone(&with),
         act: search,
     };
     let get = Blocking {
         spec: Spec {
-            name: "memory_get",
-            description: "Read lines of a memory file that memory_search named.".to_owned(),
+            name: "memory_get".into(),
+            description: "Read lines of a memory file that memory_search named.".into(),
             parameters: Schema::object()
                 .required(
                     "path",
@@ -143,12 +143,10 @@ pub(crate) fn tools(
                 )
                 .optional("from", Kind::integer().min(1), "First line, from 1")
                 .optional("lines", Kind::integer().min(1), "How many lines")
-                .build(),
+                .build()
+                .into(),
             effect: Effect::Read,
-            sinks: &[Sink {
-                argument: "path",
-                kind: SinkKind::Path,
-            }],
+            sinks: [Sink::new("path", SinkKind::Path)].into(),
         },
         with,
         act: get,

@@ -1,6 +1,7 @@
 //! How far commands may leave the sandbox, for the message at hand.
 
-use chela_tools::sandbox::{Elevation, ElevationAsk, Standing, Who, elevation};
+use chela_sandbox::Standing;
+use chela_tools::{Elevation, ElevationAsk, ElevationWho as Who, elevation};
 
 use super::Conversation;
 use chela_session::Source;

@@ -53,7 +53,7 @@ impl Conversation {
                 .plan()
                 .go_on_with(&known.toolbox.plan().steps());
         }
-        let names = prefix.toolbox.specs().map(|spec| spec.name.to_owned());
+        let names = prefix.toolbox.specs().map(|spec| spec.name.to_string());
         self.children.0.offer(names);
         self.with(|state| state.prefix = Some(Arc::clone(&prefix)));
         Ok(prefix)
@@ -158,7 +158,7 @@ impl Conversation {
         };
         let granted: Vec<String> = toolbox
             .specs()
-            .map(|spec| spec.name.to_owned())
+            .map(|spec| spec.name.to_string())
             .filter(|name| self.is_granted(name))
             .collect();
         Ok(toolbox.restrict(&granted))

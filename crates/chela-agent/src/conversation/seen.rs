@@ -241,9 +241,9 @@ impl Reading {
                 };
                 let spec = prepared.tool.spec();
                 Deed {
-                    tool: spec.name,
+                    tool: &spec.name,
                     effect: spec.effect,
-                    sinks: spec.sinks,
+                    sinks: &spec.sinks,
                     arguments: &prepared.arguments,
                     standing: Standing::Unlisted,
                     words: None,

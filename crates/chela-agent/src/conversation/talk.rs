@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use chela_config::model::{ElevatedLevel, ReasoningVisibility, ThinkingLevel, VerboseLevel};
 use chela_core::{Origin, SessionKey, Trust};
 use chela_model::{HOW_TO_GET_ONE, Thinking};
+use chela_sandbox::Standing;
 use chela_skills::{LoadedSkill, Uses};
 use chela_store::block_on;
-use chela_tools::sandbox::Standing;
 use chela_workspace::FileReport;
 
 use super::ending::words_of;
@@ -183,8 +183,8 @@ impl Talk for Conversation {
         toolbox
             .specs()
             .map(|spec| ToolRow {
-                name: spec.name.to_owned(),
-                description: spec.description.clone(),
+                name: spec.name.to_string(),
+                description: spec.description.to_string(),
             })
             .collect()
     }

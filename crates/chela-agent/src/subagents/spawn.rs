@@ -9,8 +9,8 @@ use std::sync::atomic::Ordering;
 
 use chela_config::{AgentView, Loaded};
 use chela_core::{AgentId, Audience, ContentHash, SessionForm, SessionKey};
+use chela_sandbox::{SandboxAsk, wants};
 use chela_store::block_on;
-use chela_tools::sandbox::{SandboxAsk, wants};
 use chela_tools::{
     Context, Policy, PolicyAsk, Receipt, Refused, RunRow, Sandboxed, SendAsk, Sending, SpawnAsk,
     Spawner, Which,

@@ -38,9 +38,9 @@ impl Case {
     fn deed(&self) -> Deed<'_> {
         let spec = self.prepared.tool.spec();
         Deed {
-            tool: spec.name,
+            tool: &spec.name,
             effect: self.prospect.effect,
-            sinks: spec.sinks,
+            sinks: &spec.sinks,
             arguments: &self.prepared.arguments,
             standing: self.prospect.standing,
             words: self.prospect.words.as_deref(),

@@ -48,12 +48,12 @@ struct Post {
     sent: Arc<Mutex<Vec<Value>>>,
 }
 
-fn schema(names: &[&str]) -> Value {
+fn schema(names: &[&str]) -> Arc<Value> {
     let properties: serde_json::Map<String, Value> = names
         .iter()
         .map(|name| ((*name).to_owned(), json!({ "type": "string" })))
         .collect();
-    json!({ "type": "object", "properties": properties })
+    Arc::new(json!({ "type": "object", "properties": properties }))
 }
 
 impl Tool for Inbox {
@@ -226,31 +226,26 @@ impl Home {
         let loaded = chela_config::load_text(&self.host, &config.to_string());
         let inbox = Inbox {
             spec: Spec {
-                name: "inbox",
-                description: "Read the mail.".to_owned(),
+                name: "inbox".into(),
+                description: "Read the mail.".into(),
                 parameters: schema(&[]),
                 effect: Effect::ReadUntrusted,
-                sinks: &[],
+                sinks: [].into(),
             },
             page: self.page.clone(),
             entropy: Arc::clone(&self.host.entropy),
         };
         let post = Post {
             spec: Spec {
-                name: "post",
-                description: "Send a message.".to_owned(),
+                name: "post".into(),
+                description: "Send a message.".into(),
                 parameters: schema(&["to", "text"]),
                 effect: Effect::WriteOutward,
-                sinks: &[
-                    Sink {
-                        argument: "to",
-                        kind: SinkKind::Recipient,
-                    },
-                    Sink {
-                        argument: "text",
-                        kind: SinkKind::Text,
-                    },
-                ],
+                sinks: [
+                    Sink::new("to", SinkKind::Recipient),
+                    Sink::new("text", SinkKind::Text),
+                ]
+                .into(),
             },
             sent: Arc::clone(&self.sent),
         };

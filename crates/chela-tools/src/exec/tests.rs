@@ -8,8 +8,9 @@ use chela_core::{AgentId, Host, Trust};
 use serde_json::{Value, json};
 
 use super::{Commands, CommandsSetup, Leaving};
-use crate::sandbox::{Elevation, Standing};
+use crate::Elevation;
 use crate::{Answer, Approver, Call, Headless, Output, Piece, Question, Scope, Success, Tool};
+use chela_sandbox::Standing;
 
 struct Desk {
     commands: Commands,

@@ -34,8 +34,8 @@ pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
         effect,
         tool: Blocking {
         spec: Spec {
-            name: "apply_patch",
-            description: "Change several files at once; either all changes are made or none. Between `*** Begin Patch` and `*** End Patch` come sections `*** Add File: path`, `*** Update File: path` (with `*** Move to: path` to rename) and `*** Delete File: path`. Lines begin with a space (kept), `-` (removed) or `+` (added); `@@ some line` says where to look.".to_owned(),
+            name: "apply_patch".into(),
+            description: "Change several files at once; either all changes are made or none. Between `*** Begin Patch` and `*** End Patch` come sections `*** Add File: path`, `*** Update File: path` (with `*** Move to: path` to rename) and `*** Delete File: path`. Lines begin with a space (kept), `-` (removed) or `+` (added); `@@ some line` says where to look.".into(),
             parameters: Schema::object()
                 .required(
                     "patch",
@@ -44,12 +44,9 @@ pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
                     ),
                     "The patch",
                 )
-                .build(),
+                .build().into(),
             effect: Effect::WriteReversible,
-            sinks: &[Sink {
-                argument: "patch",
-                kind: SinkKind::Text,
-            }],
+            sinks: [Sink::new("patch", SinkKind::Text)].into(),
         },
         with: Arc::clone(files),
         act: patch,

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use chela_core::Host;
 use serde_json::{Map, Value, json};
 
-use super::{Ended, Launch, Notices, ProcessTool, Processes, ProcessesSetup, Talk, Watch, whole};
+use super::{Ended, Launch, Notices, ProcessTool, Processes, ProcessesSetup, Talk, whole};
 use crate::{Call, Headless, Output, Success, Tool};
 
 struct Desk {
@@ -39,7 +39,7 @@ fn sh(script: &str) -> Launch {
         talk: Talk::Pipe,
         timeout: Duration::from_secs(60),
         fetches: None,
-        watch: Watch::default(),
+        watch: chela_sandbox::FamilyWatch::default(),
         group: None,
     }
 }

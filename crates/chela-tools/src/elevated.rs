@@ -9,9 +9,9 @@ use chela_guard::flow::Taint;
 
 use crate::policy::Sender;
 
-/// Who speaks.
+/// ElevationWho speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Who<'a> {
+pub enum ElevationWho<'a> {
     /// The person at the terminal of this machine.
     Terminal,
     /// Somebody on a channel, as far as the channel says.
@@ -31,7 +31,7 @@ pub struct ElevationAsk<'a> {
     pub default: ElevatedLevel,
     /// What was chosen for the session.
     pub session: Option<ElevatedLevel>,
-    pub who: Who<'a>,
+    pub who: ElevationWho<'a>,
     /// Whether text from elsewhere came in.
     pub taint: Taint,
 }
@@ -89,9 +89,9 @@ pub fn elevation(ask: &ElevationAsk<'_>) -> Elevation {
 /// Why the sender is not known to be one who may.
 fn unverified(ask: &ElevationAsk<'_>) -> Option<String> {
     let sender = match ask.who {
-        Who::Terminal => return None,
-        Who::Nobody => return Some("no person asked for it".to_owned()),
-        Who::Sender(sender) => sender,
+        ElevationWho::Terminal => return None,
+        ElevationWho::Nobody => return Some("no person asked for it".to_owned()),
+        ElevationWho::Sender(sender) => sender,
     };
     let Some(channel) = &sender.channel else {
         return Some("the sender's channel is not known".to_owned());

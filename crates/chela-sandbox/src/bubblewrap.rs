@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::Walls;
-use super::settings::Scratch;
 
 /// Where the helper is, inside.
 pub const HELPER: &str = "/run/chela/helper";
@@ -14,6 +13,14 @@ pub const EGRESS: &str = "/run/chela/egress";
 /// Folders in memory that are always there. What is written there counts for no process, so
 /// each has a part of what the command may use.
 const ALWAYS: &[&str] = &["/dev/shm", "/run"];
+
+/// A memory file system for bubblewrap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scratch {
+    pub path: String,
+    /// Bytes, where it says so.
+    pub most: Option<u64>,
+}
 
 /// What a sandbox of bubblewrap is made of.
 #[derive(Debug, Clone, Copy)]

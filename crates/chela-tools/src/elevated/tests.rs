@@ -1,7 +1,7 @@
 use chela_config::model::{Elevated, ElevatedLevel, IdText};
 use chela_guard::flow::Taint;
 
-use super::{ElevationAsk, Who, elevation};
+use super::{ElevationAsk, ElevationWho, elevation};
 use crate::policy::Sender;
 
 fn allowing(channel: &str, ids: &[&str]) -> Elevated {
@@ -23,7 +23,7 @@ fn sender(channel: &str, id: &str) -> Sender {
     }
 }
 
-fn ask<'a>(global: &'a Elevated, who: Who<'a>) -> ElevationAsk<'a> {
+fn ask<'a>(global: &'a Elevated, who: ElevationWho<'a>) -> ElevationAsk<'a> {
     ElevationAsk {
         global,
         own: None,
@@ -39,7 +39,11 @@ fn w24_a_default_alone_elevates_nobody() {
     let off = Elevated::default();
     let me = sender("telegram", "42");
     for default in [ElevatedLevel::On, ElevatedLevel::Ask, ElevatedLevel::Full] {
-        for who in [Who::Terminal, Who::Sender(&me), Who::Nobody] {
+        for who in [
+            ElevationWho::Terminal,
+            ElevationWho::Sender(&me),
+            ElevationWho::Nobody,
+        ] {
             let ask = ElevationAsk {
                 default,
                 ..ask(&off, who)
@@ -74,14 +78,14 @@ fn w24_the_sender_must_be_listed_for_the_channel() {
             false,
         ),
     ] {
-        let level = elevation(&ask(&global, Who::Sender(&who)));
+        let level = elevation(&ask(&global, ElevationWho::Sender(&who)));
         assert_eq!(level.is_allowed(), may, "{who:?} {level:?}");
     }
     let everyone = allowing("telegram", &["*"]);
     let me = sender("telegram", "42");
-    assert!(!elevation(&ask(&everyone, Who::Sender(&me))).is_allowed());
-    assert!(!elevation(&ask(&global, Who::Nobody)).is_allowed());
-    assert!(elevation(&ask(&global, Who::Terminal)).is_allowed());
+    assert!(!elevation(&ask(&everyone, ElevationWho::Sender(&me))).is_allowed());
+    assert!(!elevation(&ask(&global, ElevationWho::Nobody)).is_allowed());
+    assert!(elevation(&ask(&global, ElevationWho::Terminal)).is_allowed());
 }
 
 #[test]
@@ -92,7 +96,7 @@ fn w24_never_in_a_tainted_turn() {
         let tainted = ElevationAsk {
             taint: Taint::Tainted,
             session,
-            ..ask(&global, Who::Sender(&me))
+            ..ask(&global, ElevationWho::Sender(&me))
         };
         let denied = elevation(&tainted);
         assert_eq!(denied.level, ElevatedLevel::Off);
@@ -109,17 +113,17 @@ fn an_agent_can_only_restrict_and_the_session_decides_the_level() {
         own: Some(&narrower),
         ..ask(&global, who)
     };
-    assert!(elevation(&own(Who::Sender(&me))).is_allowed());
-    assert!(!elevation(&own(Who::Sender(&other))).is_allowed());
+    assert!(elevation(&own(ElevationWho::Sender(&me))).is_allowed());
+    assert!(!elevation(&own(ElevationWho::Sender(&other))).is_allowed());
     let stranger = sender("telegram", "99");
-    assert!(!elevation(&own(Who::Sender(&stranger))).is_allowed());
+    assert!(!elevation(&own(ElevationWho::Sender(&stranger))).is_allowed());
     let off = Elevated {
         enabled: Some(false),
         ..Elevated::default()
     };
     let switched_off = ElevationAsk {
         own: Some(&off),
-        ..ask(&global, Who::Sender(&me))
+        ..ask(&global, ElevationWho::Sender(&me))
     };
     assert!(!elevation(&switched_off).is_allowed());
     for (session, level) in [
@@ -129,7 +133,7 @@ fn an_agent_can_only_restrict_and_the_session_decides_the_level() {
     ] {
         let chosen = ElevationAsk {
             session,
-            ..ask(&global, Who::Sender(&me))
+            ..ask(&global, ElevationWho::Sender(&me))
         };
         assert_eq!(elevation(&chosen).level, level);
     }

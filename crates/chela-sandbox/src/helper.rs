@@ -14,22 +14,8 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use serde::{Deserialize, Serialize};
-
 use super::cgroup;
-use super::order::{Order, Stage};
-
-/// The sandbox could not be built, so nothing was run.
-pub const FAILED: u8 = 125;
-
-/// What this machine allows, as the probe says it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Probed {
-    /// The version of Landlock; 0: none.
-    pub landlock: u8,
-    /// Network, IPC and mounts of its own can be had.
-    pub own_namespaces: bool,
-}
+use super::order::{Order, Probed, Stage};
 
 /// Does what the arguments after the hidden command say: an order, a program, its arguments.
 /// Returns the exit code, or what went wrong; does not return when it becomes the command.

@@ -11,8 +11,8 @@ use rustix::thread::{
     set_no_new_privs,
 };
 
-use crate::sandbox::order::{Namespaces, Order, Sockets};
-use crate::sandbox::{Bounds, Walls};
+use crate::order::{Namespaces, Order, Sockets};
+use crate::{Bounds, Walls};
 
 use super::filter::{self, Attributes, Neighbours, Processors, Rest};
 

@@ -7,7 +7,7 @@ use chela_core::{AgentId, Host, SessionKey};
 use super::{
     SandboxAsk, Standing, backend, binds, network, opens_too_much, shortcomings, standing, wants,
 };
-use crate::sandbox::{Backend, Namespaces, Network, Walls};
+use crate::{Backend, Namespaces, Network, Walls};
 
 struct Desk {
     home: tempfile::TempDir,

@@ -20,7 +20,7 @@ use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::web::{Lookup, SystemLookup, is_public};
+use super::reachable::{Lookup, SystemLookup, is_public};
 
 pub use hosts::Hosts;
 

@@ -1,21 +1,21 @@
 //! A sandbox that can be built, and a command on its way inside.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use chela_config::model::{SandboxScope, WorkspaceAccess};
 use chela_core::Host;
 
-use super::bubblewrap::{self, Mounts};
+use super::bubblewrap::{self, Mounts, Scratch};
 use super::cgroup::{Cgroup, Counting};
 use super::egress::Hosts;
+use super::family::{FamilyWatch, Leader};
 use super::folder::Folder;
 use super::order::{EGRESS_PORT, HELPER_COMMAND, Namespaces, Order, Signals, Sockets, Stage};
-use super::settings::Scratch;
 use super::{Backend, Bounds, Walls};
-use crate::process::{Launch, Leader, Watch};
 
 /// From this version on Landlock keeps signals inside.
 pub(super) const SCOPES_SIGNALS: u8 = 6;
@@ -43,6 +43,30 @@ pub enum Network {
     None,
     /// To these hosts, through the proxy.
     Hosts(Hosts),
+}
+
+/// A command as it would run without a sandbox.
+#[derive(Debug, Clone, Copy)]
+pub struct BareCommand<'a> {
+    /// The very file to run.
+    pub program: &'a Path,
+    /// What it is told its name is.
+    pub name: &'a OsStr,
+    pub arguments: &'a [OsString],
+    /// Where it starts.
+    pub folder: &'a Path,
+    pub timeout: Duration,
+}
+
+/// The same command, as it is started to run inside.
+#[derive(Debug)]
+pub struct WrappedCommand {
+    pub program: PathBuf,
+    pub name: OsString,
+    pub arguments: Vec<OsString>,
+    pub watch: FamilyWatch,
+    /// What the kernel counts it by.
+    pub group: Option<Arc<Cgroup>>,
 }
 
 /// A sandbox that can be built.
@@ -145,7 +169,11 @@ impl Plan {
     }
 
     /// The same command, started inside. `egress` is the socket of the proxy.
-    pub fn wrap(&self, launch: Launch, egress: Option<&Path>) -> Result<Launch, String> {
+    pub fn wrap(
+        &self,
+        command: &BareCommand<'_>,
+        egress: Option<&Path>,
+    ) -> Result<WrappedCommand, String> {
         let walls = Walls {
             keep: self
                 .kept()
@@ -156,7 +184,7 @@ impl Plan {
             format!("The command was not run: its limits cannot be set up: {error}.")
         })?;
         let entrances = group.as_ref().map(Cgroup::entrances).unwrap_or_default();
-        let order = self.order(&launch, walls.clone(), egress);
+        let order = self.order(command, walls.clone(), egress);
         let order = Order {
             groups: match self.backend {
                 Backend::Landlock { .. } => entrances.clone(),
@@ -165,15 +193,15 @@ impl Plan {
             ..order
         };
         let mut inside = vec![HELPER_COMMAND.into(), in_words(&order)?];
-        inside.push(launch.program.clone().into_os_string());
-        inside.extend(launch.arguments.iter().cloned());
+        inside.push(command.program.into());
+        inside.extend(command.arguments.iter().cloned());
         let (program, name, arguments) = match &self.backend {
             Backend::Bwrap { program } => {
                 let mut arguments = bubblewrap::arguments(&Mounts {
                     walls: &walls,
                     helper: &self.helper,
                     egress,
-                    folder: &launch.folder,
+                    folder: command.folder,
                     scratch: &self.scratch,
                     memory: self.bounds.memory,
                 });
@@ -191,11 +219,11 @@ impl Plan {
             }
             Backend::Landlock { .. } => (self.helper.clone(), "chela".into(), inside),
         };
-        Ok(Launch {
+        Ok(WrappedCommand {
             program,
             name,
             arguments,
-            watch: Watch {
+            watch: FamilyWatch {
                 leader: match self.backend {
                     Backend::Bwrap { .. } => Leader::Command,
                     Backend::Landlock { .. } => Leader::Supervisor,
@@ -205,17 +233,19 @@ impl Plan {
                 memory: Some(self.bounds.memory),
             },
             group: group.map(Arc::new),
-            ..launch
         })
     }
 
-    fn order(&self, launch: &Launch, walls: Walls, egress: Option<&Path>) -> Order {
-        let name = launch.name.to_string_lossy().into_owned();
+    fn order(&self, command: &BareCommand<'_>, walls: Walls, egress: Option<&Path>) -> Order {
+        let name = command.name.to_string_lossy().into_owned();
         let order = Order {
             stage: Stage::Supervise,
             name,
             bounds: Bounds {
-                cpu_seconds: self.bounds.cpu_seconds.min(launch.timeout.as_secs().max(1)),
+                cpu_seconds: self
+                    .bounds
+                    .cpu_seconds
+                    .min(command.timeout.as_secs().max(1)),
                 processor_percent: match self.counting.limits_processors() {
                     true => None,
                     false => self.bounds.processor_percent,

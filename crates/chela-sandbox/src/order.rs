@@ -9,6 +9,9 @@ use super::{Bounds, Walls};
 /// The hidden command under which the program starts itself again.
 pub const HELPER_COMMAND: &str = "__sandbox-exec";
 
+/// The exit code of a helper that could not build the sandbox, so that nothing was run.
+pub const HELPER_FAILED: u8 = 125;
+
 /// The port on the sandbox's own loopback where the way out begins. Every command has a network
 /// of its own, so it is always free.
 pub const EGRESS_PORT: u16 = 3128;
@@ -99,4 +102,13 @@ pub enum Signals {
     Fenced,
     /// No scope is known to this kernel, so none are sent.
     Denied,
+}
+
+/// What this machine allows, as the probe says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Probed {
+    /// The version of Landlock; 0: none.
+    pub landlock: u8,
+    /// Network, IPC and mounts of its own can be had.
+    pub own_namespaces: bool,
 }

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Cgroup, Counting};
-use crate::sandbox::Bounds;
+use crate::Bounds;
 
 /// A machine as far as its tables say, in a folder.
 struct Machine(tempfile::TempDir);

@@ -27,7 +27,7 @@ use seccompiler::{
     SeccompRule, TargetArch, apply_filter, sock_filter,
 };
 
-use crate::sandbox::order::{Signals, Sockets};
+use crate::order::{Signals, Sockets};
 
 /// Refused: what looks into or changes other processes, mounts, namespaces, keys, the clock or
 /// the kernel itself.

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, kill_process_group, prlimit};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// The variable that carries the mark.
 pub const MARK: &str = "CHELA_EXEC_ID";
@@ -23,6 +23,27 @@ pub enum Leader {
     Command,
     /// A helper to whom every orphan comes. It goes last: as long as it lives, none gets away.
     Supervisor,
+}
+
+/// What is watched while a command runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FamilyWatch {
+    pub leader: Leader,
+    /// Most processes at once.
+    pub processes: usize,
+    /// Most bytes of memory of all together.
+    pub memory: Option<u64>,
+}
+
+impl Default for FamilyWatch {
+    /// A command that is not sandboxed.
+    fn default() -> Self {
+        Self {
+            leader: Leader::Command,
+            processes: MOST_PROCESSES,
+            memory: None,
+        }
+    }
 }
 
 /// The processes of one command.
@@ -188,7 +209,9 @@ fn kilobytes(file: &str, lines: &[&str]) -> Option<u64> {
 
 /// Lets the user have so many processes more than the machine has now. Does not hold for root,
 /// and processes born before it was set keep the old limit: the count is watched as well.
+#[cfg(target_os = "linux")]
 fn limit(leader: Pid) {
+    use rustix::process::{Resource, Rlimit, prlimit};
     let now = std::fs::read_to_string("/proc/loadavg")
         .ok()
         .and_then(|line| {
@@ -204,6 +227,10 @@ fn limit(leader: Pid) {
         let _ = prlimit(Some(leader), Resource::Nproc, limit);
     }
 }
+
+/// No other system lets one process limit another.
+#[cfg(not(target_os = "linux"))]
+fn limit(_leader: Pid) {}
 
 /// Every process of the machine; empty where there is no `/proc`.
 fn relatives() -> BTreeMap<i32, Relative> {

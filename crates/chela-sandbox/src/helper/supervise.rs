@@ -12,9 +12,9 @@ use rustix::process::{
 };
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::process::{Family, MARK};
-use crate::sandbox::cgroup;
-use crate::sandbox::order::{EGRESS_PORT, HELPER_COMMAND, Namespaces, Order, Stage};
+use crate::cgroup;
+use crate::family::{Family, MARK};
+use crate::order::{EGRESS_PORT, HELPER_COMMAND, Namespaces, Order, Stage};
 
 use super::{enclose, forward, mounts, namespaces};
 

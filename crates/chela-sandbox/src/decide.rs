@@ -13,7 +13,6 @@ use super::machine::Found;
 use super::plan::{Network, Plan, SCOPES_SIGNALS};
 use super::settings;
 use super::{Backend, Bounds, Machine, Namespaces, Walls};
-use crate::policy::Sandboxed;
 
 /// Whose session, and on which machine.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +25,13 @@ pub struct SandboxAsk<'a> {
     pub channel: Option<&'a str>,
     /// Folders of skills and the like, to be read inside too.
     pub readable: &'a [PathBuf],
+}
+
+/// Whether a session runs inside a sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sandboxed {
+    Yes,
+    No,
 }
 
 /// Where the commands of a session run.

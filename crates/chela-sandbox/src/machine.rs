@@ -9,8 +9,7 @@ use chela_core::Host;
 use serde::Serialize;
 
 use super::cgroup::Counting;
-use super::helper::Probed;
-use super::order::{HELPER_COMMAND, Order};
+use super::order::{HELPER_COMMAND, Order, Probed};
 use super::{Namespaces, Walls, bubblewrap};
 
 /// Rules of Landlock before this version leave holes: files could be truncated.
@@ -67,11 +66,13 @@ impl Machine {
     }
 
     pub fn bwrap(&self) -> Found {
+        on_linux()?;
         let helper = self.helper()?;
         self.once("bwrap", || bwrap(helper, &self.path))
     }
 
     pub fn landlock(&self) -> Found {
+        on_linux()?;
         let helper = self.helper()?;
         self.once("landlock", || landlock(helper))
     }
@@ -88,6 +89,18 @@ impl Machine {
         let key = (self.helper.clone(), self.path.clone(), name);
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         known.entry(key).or_insert_with(try_it).clone()
+    }
+}
+
+/// Both backends are walls of the Linux kernel. Elsewhere there is none, and nothing is started
+/// to find that out.
+fn on_linux() -> Result<(), String> {
+    match cfg!(target_os = "linux") {
+        true => Ok(()),
+        false => Err(format!(
+            "{} has no sandbox that Chela can use: Landlock and bubblewrap are parts of Linux",
+            std::env::consts::OS
+        )),
     }
 }
 
@@ -154,8 +167,7 @@ fn probed(mut command: Command) -> Result<Probed, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::helper::Probed;
-    use super::{Backend, Namespaces, landlock_of};
+    use super::{Backend, Namespaces, Probed, landlock_of};
 
     #[test]
     fn every_version_of_landlock_is_used_or_refused() {

@@ -4,8 +4,6 @@ use chela_config::model::SandboxDocker;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::settings;
-
 /// Limits of one command and all it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -84,12 +82,35 @@ impl Bounds {
                 .min(limit("nproc").unwrap_or(u64::MAX))
                 .max(1),
             memory,
-            memory_and_swap: settings::memory_and_swap(settings, memory),
-            processor_percent: settings::processor_percent(settings, notes),
+            memory_and_swap: memory_and_swap(settings, memory),
+            processor_percent: processor_percent(settings, notes),
             open_files: limit("nofile").unwrap_or(OPEN_FILES).max(16),
             cpu_seconds: cpu.max(1),
             file_bytes: limit("fsize").unwrap_or(FILE_BYTES),
         }
+    }
+}
+
+/// `sandbox.docker.cpus`.
+pub(super) fn processor_percent(settings: &SandboxDocker, notes: &mut Vec<String>) -> Option<u64> {
+    match settings.cpus {
+        cpus if cpus.is_finite() && cpus > 0.0 => Some((cpus.min(4_096.0) * 100.0).ceil() as u64),
+        0.0 => None,
+        cpus => {
+            notes.push(format!(
+                "sandbox.docker.cpus `{cpus}` is no number of processors; 1 holds"
+            ));
+            Some(100)
+        }
+    }
+}
+
+/// `sandbox.docker.memorySwap`, the most of memory and swap together.
+pub(super) fn memory_and_swap(settings: &SandboxDocker, memory: u64) -> u64 {
+    match bytes(&plain(&settings.memory_swap.0)) {
+        Some(both) => both.max(memory),
+        // Docker's word for no limit is -1. Here the memory alone is meant.
+        None => memory,
     }
 }
 

@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixStream};
 
 use super::{Hosts, Proxy, Wanted};
-use crate::web::{Lookup, SystemLookup};
+use crate::{Lookup, SystemLookup};
 
 /// A name service that somebody else controls.
 #[derive(Debug)]

@@ -18,7 +18,7 @@ use rustix::mount::{
 use rustix::process::{chdir, pivot_root};
 
 use super::enclose::DEVICES;
-use crate::sandbox::Walls;
+use crate::Walls;
 
 /// The kernel's tables. Landlock says which of them are read.
 const TABLES: &str = "/proc";

@@ -8,16 +8,9 @@ use chela_config::model::{OneOrMany, Sandbox, SandboxDocker};
 use chela_core::sanitize::literal;
 
 use super::Backend;
-use super::bounds::{bytes, plain};
+use super::bounds::bytes;
+use super::bubblewrap::Scratch;
 use super::cgroup::Counting;
-
-/// A memory file system for bubblewrap.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scratch {
-    pub path: String,
-    /// Bytes, where it says so.
-    pub most: Option<u64>,
-}
 
 /// One line for each key that is set and does nothing on this machine.
 pub fn without_effect(settings: &Sandbox, backend: &Backend, counting: &Counting) -> Vec<String> {
@@ -175,37 +168,15 @@ pub fn scratch(settings: &SandboxDocker, notes: &mut Vec<String>) -> Vec<Scratch
     all
 }
 
-/// `sandbox.docker.cpus`.
-pub fn processor_percent(settings: &SandboxDocker, notes: &mut Vec<String>) -> Option<u64> {
-    match settings.cpus {
-        cpus if cpus.is_finite() && cpus > 0.0 => Some((cpus.min(4_096.0) * 100.0).ceil() as u64),
-        0.0 => None,
-        cpus => {
-            notes.push(format!(
-                "sandbox.docker.cpus `{cpus}` is no number of processors; 1 holds"
-            ));
-            Some(100)
-        }
-    }
-}
-
-/// `sandbox.docker.memorySwap`, the most of memory and swap together.
-pub fn memory_and_swap(settings: &SandboxDocker, memory: u64) -> u64 {
-    match bytes(&plain(&settings.memory_swap.0)) {
-        Some(both) => both.max(memory),
-        // Docker's word for no limit is -1. Here the memory alone is meant.
-        None => memory,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use chela_config::model::{OneOrMany, Sandbox, SandboxDocker, Scalar};
     use serde_json::json;
 
-    use super::{keys_without_effect, memory_and_swap, processor_percent, scratch, without_effect};
-    use crate::sandbox::cgroup::Counting;
-    use crate::sandbox::{Backend, Namespaces};
+    use super::{keys_without_effect, scratch, without_effect};
+    use crate::bounds::{memory_and_swap, processor_percent};
+    use crate::cgroup::Counting;
+    use crate::{Backend, Namespaces};
 
     #[test]
     fn nothing_is_said_of_what_nobody_set() {

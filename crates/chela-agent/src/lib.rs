@@ -5,6 +5,7 @@
 //! it, what it costs, why, what changed - is answered from the same spans.
 
 pub mod agent;
+mod agent_memory;
 pub mod assemble;
 pub mod canary;
 pub mod compact;

@@ -5,6 +5,7 @@
 //! ([`search`]). It works with no key and no download: the table of word vectors is inside the
 //! binary ([`embed`]). What it finds is measured by [`bench`](mod@bench).
 
+mod agent_memory;
 mod compat;
 mod keeper;
 mod memory;
@@ -38,6 +39,7 @@ pub mod words;
 #[cfg(test)]
 mod tests_support;
 
-pub use keeper::{Keep, Keeper, KeeperState, VectorWork};
+pub use agent_memory::{AgentMemory, MemoryParts};
+pub use keeper::{KeeperState, MemoryKeeper, VectorWork};
 pub use memory::{Ask, Found, Memory, OpenMemory, index_file};
 pub use settings::MemorySettings;

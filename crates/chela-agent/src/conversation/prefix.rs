@@ -149,6 +149,7 @@ impl Conversation {
             spawner: Some(self.nest()),
             journal: Some(Arc::clone(&self.pen) as Arc<dyn chela_tools::Journal>),
             trust: &agents.file_trust(),
+            memory: agents.memory(&self.view.id),
             commands: &self.commands,
             own: &self.ask.own.0,
         });

@@ -5,6 +5,7 @@ use chela_config::load_text;
 use chela_core::secret::{Redactor, Secret};
 use chela_core::{AgentId, Audience, Host, SessionKey, Trust};
 use chela_memory::source::Places as MemoryPlaces;
+use chela_memory::{AgentMemory, MemoryParts};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
@@ -65,16 +66,20 @@ impl Bench {
             sessions: Arc::new(NoSessions),
             spawner: None,
             memory: Some(MemoryAccess {
-                index_file: chela_memory::index_file(&host, &AgentId::main()),
-                places: MemoryPlaces {
-                    workspace,
-                    sessions: None,
-                    ceiling: Default::default(),
-                },
-                settings: chela_memory::MemorySettings::of(&view),
-                embedder: None,
+                memory: Arc::new(AgentMemory::new(MemoryParts {
+                    index_file: chela_memory::index_file(&host, &AgentId::main()),
+                    places: MemoryPlaces {
+                        workspace,
+                        sessions: None,
+                        ceiling: Default::default(),
+                    },
+                    settings: chela_memory::MemorySettings::of(&view),
+                    embedder: None,
+                    provider_problem: None,
+                    transcripts: None,
+                    host: host.clone(),
+                })),
                 audience: Audience::Private,
-                host: host.clone(),
             }),
             redactor: Arc::new(Redactor::new(
                 None,

@@ -57,6 +57,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("chela-gateway", ROOMS.split_at(13).0),
     ("chela", &ROOMS),
     ("chela-testkit", &["chela-core", "chela-model"]),
+    ("chela-fuzz-smoke", &ROOMS),
     ("xtask", &[]),
 ];
 

@@ -27,7 +27,7 @@ mod walls;
 pub use bounds::Bounds;
 pub use cgroup::{Cgroup, Counting};
 pub use decide::{SandboxAsk, Standing, standing, wants};
-pub use egress::{Hosts, Proxy};
+pub use egress::{Hosts, Proxy, read_proxy_head};
 pub use elevated::{Elevation, ElevationAsk, Who, elevation};
 pub use machine::{Backend, Machine, is_known};
 pub use order::{HELPER_COMMAND, Namespaces};

@@ -94,6 +94,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("chela-gateway", BELOW),
     ("chela", ROOMS),
     ("chela-testkit", &["chela-core", "chela-model"]),
+    ("chela-fuzz-smoke", &ROOMS),
     ("xtask", &[]),
 ];
 

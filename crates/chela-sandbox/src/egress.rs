@@ -150,6 +150,13 @@ impl Wanted {
     fn read(head: &[u8]) -> Result<Self, &'static str> {
         const NOT_HTTP: &str = "this proxy speaks HTTP: CONNECT host:port, or GET http://host/";
         let text = std::str::from_utf8(head).map_err(|_| NOT_HTTP)?;
+        // Some servers end a line where we do not, and would read a second Host there.
+        if text
+            .split("\r\n")
+            .any(|line| line.contains(['\r', '\n', '\0']))
+        {
+            return Err(NOT_HTTP);
+        }
         let (line, headers) = text.split_once("\r\n").ok_or(NOT_HTTP)?;
         let mut words = line.split(' ');
         let (Some(method), Some(target), Some(version), None) =
@@ -195,6 +202,13 @@ impl Wanted {
     }
 }
 
+/// A door for the fuzz target: host, port, and the head a server gets.
+#[doc(hidden)]
+pub fn read_proxy_head(head: &[u8]) -> Option<(String, u16, Option<Vec<u8>>)> {
+    let wanted = Wanted::read(head).ok()?;
+    Some((wanted.host, wanted.port, wanted.forward))
+}
+
 /// `host:port`, `[v6]:port`.
 fn authority(text: &str, default: Option<u16>) -> Option<(String, u16)> {
     if text.contains('@') {
@@ -203,7 +217,10 @@ fn authority(text: &str, default: Option<u16>) -> Option<(String, u16)> {
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {
             let (host, after) = rest.split_once(']')?;
-            (host, after.strip_prefix(':'))
+            match after {
+                "" => (host, None),
+                after => (host, Some(after.strip_prefix(':')?)),
+            }
         }
         None => match text.rsplit_once(':') {
             Some((host, port)) => (host, Some(port)),

@@ -16,6 +16,9 @@ pub const MARK: &str = "CHELA_EXEC_ID";
 /// A command may have this many processes at once.
 pub const MOST_PROCESSES: usize = 1_024;
 
+/// Tasks of others that may have ended since one was refused.
+const SOON_GONE: u64 = 128;
+
 /// Who leads a family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leader {
@@ -54,6 +57,8 @@ pub struct Family {
     mark: Vec<u8>,
     /// When the leader started, in ticks since boot.
     born: u64,
+    /// How many tasks its user may have, where the kernel was told.
+    allowed: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -70,8 +75,8 @@ impl Family {
     pub fn new(leader: u32, mark: &str) -> Option<Self> {
         let leader = Pid::from_raw(i32::try_from(leader).ok()?)?;
         let born = relative(leader.as_raw_nonzero().get()).map_or(0, |found| found.born);
-        limit(leader);
         Some(Self {
+            allowed: limit(leader),
             leader,
             mark: format!("{MARK}={mark}").into_bytes(),
             born,
@@ -131,6 +136,15 @@ impl Family {
     /// How many processes live. Without reading environments: it is asked often.
     pub fn count(&self) -> usize {
         self.living().len()
+    }
+
+    /// Whether the kernel may have refused it another process: a shell that is refused one ends
+    /// with an exit code that says nothing of it.
+    pub fn is_at_limit(&self, most: usize) -> bool {
+        let (Some(allowed), Some(tasks)) = (self.allowed, tasks_of_machine()) else {
+            return false;
+        };
+        tasks + SOON_GONE >= allowed && self.count() * 2 > most
     }
 
     /// Whether all together hold more than so many bytes of memory.
@@ -207,30 +221,34 @@ fn kilobytes(file: &str, lines: &[&str]) -> Option<u64> {
     (!found.is_empty()).then(|| found.iter().sum::<u64>() << 10)
 }
 
-/// Lets the user have so many processes more than the machine has now. Does not hold for root,
-/// and processes born before it was set keep the old limit: the count is watched as well.
+/// Lets the user have so many processes more than the machine has now, and says how many that
+/// is. Does not hold for root, and processes born before it was set keep the old limit: the count
+/// is watched as well.
 #[cfg(target_os = "linux")]
-fn limit(leader: Pid) {
+fn limit(leader: Pid) -> Option<u64> {
     use rustix::process::{Resource, Rlimit, prlimit};
-    let now = std::fs::read_to_string("/proc/loadavg")
-        .ok()
-        .and_then(|line| {
-            let tasks = line.split_whitespace().nth(3)?;
-            tasks.split('/').nth(1)?.parse::<u64>().ok()
-        });
-    if let Some(now) = now {
-        let most = Some(now + MOST_PROCESSES as u64);
-        let limit = Rlimit {
-            current: most,
-            maximum: most,
-        };
-        let _ = prlimit(Some(leader), Resource::Nproc, limit);
-    }
+    let most = tasks_of_machine()? + MOST_PROCESSES as u64;
+    let limit = Rlimit {
+        current: Some(most),
+        maximum: Some(most),
+    };
+    prlimit(Some(leader), Resource::Nproc, limit).ok()?;
+    Some(most)
+}
+
+/// How many tasks the machine has, of all users.
+#[cfg(target_os = "linux")]
+fn tasks_of_machine() -> Option<u64> {
+    let line = std::fs::read_to_string("/proc/loadavg").ok()?;
+    let tasks = line.split_whitespace().nth(3)?;
+    tasks.split('/').nth(1)?.parse().ok()
 }
 
 /// No other system lets one process limit another.
 #[cfg(not(target_os = "linux"))]
-fn limit(_leader: Pid) {}
+fn limit(_leader: Pid) -> Option<u64> {
+    None
+}
 
 /// Every process of the machine; empty where there is no `/proc`.
 fn relatives() -> BTreeMap<i32, Relative> {

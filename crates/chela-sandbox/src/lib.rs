@@ -32,7 +32,7 @@ mod walls;
 pub use bounds::Bounds;
 pub use cgroup::{Cgroup, Counting};
 pub use decide::{SandboxAsk, Sandboxed, Standing, standing, wants};
-pub use egress::{Hosts, Proxy};
+pub use egress::{Hosts, Proxy, read_proxy_head};
 pub use family::{Family, FamilyWatch, Leader, MARK};
 pub use machine::{Backend, Machine, is_known};
 pub use order::{HELPER_COMMAND, HELPER_FAILED, Namespaces};

@@ -24,6 +24,8 @@ mod toolbox;
 pub mod approvals;
 pub mod bound;
 pub mod exec;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod place;
 pub mod policy;
 pub mod process;

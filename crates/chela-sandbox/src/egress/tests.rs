@@ -131,6 +131,11 @@ fn targets_are_read_strictly() {
         "GET https://example.org/ HTTP/1.1\r\n\r\n",
         "GET http://a/ HTTP/2\r\n\r\n",
         "CONNECT exa mple.org:443 HTTP/1.1\r\n\r\n",
+        "CONNECT [::1]example.org:443 HTTP/1.1\r\n\r\n",
+        // Some servers take a line feed alone for the end of a line: another Host for them.
+        "GET http://a/\nHost:b HTTP/1.1\r\n\r\n",
+        "GET http://a/ HTTP/1.1\r\nAccept: x\nHost: b\r\n\r\n",
+        "GET http://a/ HTTP/1.1\r\nAccept: x\rHost: b\r\n\r\n",
     ] {
         assert!(Wanted::read(bad.as_bytes()).is_err(), "{bad}");
     }

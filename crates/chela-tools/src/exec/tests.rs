@@ -1,6 +1,6 @@
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use chela_config::model::{ElevatedLevel, Exec, ExecMode, WorkspaceAccess};
 use chela_core::secret::{Redactor, Secret};
@@ -240,21 +240,6 @@ async fn escapes_and_binaries_do_not_reach_the_model() {
         binary.text().starts_with("[binary output: a program (ELF)"),
         "{}",
         binary.text()
-    );
-}
-
-#[tokio::test]
-async fn a_command_costs_little() {
-    let desk = desk(Some(ExecMode::Full));
-    desk.run(json!({"command": "true"})).await;
-    let start = Instant::now();
-    for _ in 0..10 {
-        desk.run(json!({"argv": ["true"]})).await;
-    }
-    assert!(
-        start.elapsed() < Duration::from_secs(5),
-        "{:?}",
-        start.elapsed()
     );
 }
 

@@ -17,11 +17,12 @@ use super::masked;
 use super::text::Shape;
 use super::{Files, MOST_FILE_BYTES, counted};
 use crate::blocking::{Blocking, Foreseen, Job};
+use crate::fuzzing::PatchedText;
 use crate::place::{Access, EntryKind, PlaceError, Spot};
 use crate::schema::{Kind, Schema};
 use crate::{ChangeId, Effect, FileChange, Output, Sink, SinkKind, Spec, Success, Tool};
 
-use parse::Section;
+use parse::{Chunk, Section};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -52,6 +53,19 @@ pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
         act: patch,
         },
     })
+}
+
+/// What each changed file of a patch would be, if all of them had this text.
+pub(crate) fn patch_text(patch: &str, body: &str) -> Option<Vec<PatchedText>> {
+    let sections = parse::parse(patch).ok()?;
+    let texts = sections.iter().filter_map(|section| match section {
+        Section::Update { chunks, .. } => Some(PatchedText {
+            adds_only: chunks.iter().all(Chunk::adds_only),
+            text: apply::apply(body, chunks).ok(),
+        }),
+        Section::Add { .. } | Section::Delete { .. } => None,
+    });
+    Some(texts.collect())
 }
 
 /// Writing to a file that shapes the agent is more than writing.

@@ -6,8 +6,9 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The rooms from the ground up. Each of the last three may use everything below it.
-const ROOMS: [&str; 14] = [
+const ROOMS: [&str; 15] = [
     "chela-core",
+    "chela-log",
     "chela-store",
     "chela-config",
     "chela-workspace",
@@ -30,6 +31,7 @@ const CORE_AND_CONFIG: &[&str] = &["chela-core", "chela-config"];
 /// may use none and fails the test, so a new room is a line here.
 const TABLE: &[(&str, &[&str])] = &[
     ("chela-core", &[]),
+    ("chela-log", CORE),
     ("chela-store", &[]),
     ("chela-config", CORE),
     ("chela-workspace", CORE_AND_CONFIG),
@@ -53,8 +55,8 @@ const TABLE: &[(&str, &[&str])] = &[
             "chela-skills",
         ],
     ),
-    ("chela-agent", ROOMS.split_at(12).0),
-    ("chela-gateway", ROOMS.split_at(13).0),
+    ("chela-agent", ROOMS.split_at(13).0),
+    ("chela-gateway", ROOMS.split_at(14).0),
     ("chela", &ROOMS),
     ("chela-testkit", &["chela-core", "chela-model"]),
     ("xtask", &[]),

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chela_config::AgentView;
-use chela_core::{AgentId, Audience, SessionForm, SessionKey};
+use chela_core::{AgentId, Audience, SessionForm, SessionKey, ok_or_debug, ok_or_warn};
 use chela_guard::flow::{Provenance, Taint};
 use chela_model::{Chain, ResolveError, Usage};
 use chela_tools::exec::Commands;
@@ -217,7 +217,10 @@ impl Conversation {
         };
         let commands = toolset::commands(&place, spool, &secrecy);
         // Without them commands and file tools say what is wrong when they are used.
-        let _ = commands.sandbox().make_folders(&agents.host);
+        ok_or_warn!(
+            commands.sandbox().make_folders(&agents.host),
+            "the sandbox has no folders"
+        );
         let seen = Arc::new(Seen::inheriting(role.seen));
         let writes = Writes::new(
             Arc::clone(&agents),
@@ -266,6 +269,14 @@ impl Conversation {
         message: Inbound,
         surface: &dyn Surface,
     ) -> Result<TurnOutcome, TurnError> {
+        crate::turn::survive(self, self.say_next(message, surface)).await
+    }
+
+    async fn say_next(
+        &self,
+        message: Inbound,
+        surface: &dyn Surface,
+    ) -> Result<TurnOutcome, TurnError> {
         let _turn = self.turn.lock().await;
         if let Some(halt) = Halt::look(&self.agents.host) {
             return Err(TurnError::Halted(halt));
@@ -300,7 +311,7 @@ impl Conversation {
     /// Asks a local server what it runs, once: the window of its model decides how much of the
     /// prompt fits.
     pub async fn know_models(&self) {
-        let Ok(chain) = self.chain() else {
+        let Some(chain) = ok_or_debug!(self.chain(), "there is no model to ask about") else {
             return;
         };
         // Before anything is written or sent, so that neither holds it.
@@ -321,6 +332,7 @@ impl Conversation {
 
     /// Ends the turn that runs, at once, also inside a tool, and the sub-agents that run.
     pub fn stop(&self) {
+        tracing::info!(key = %self.key, "told to stop");
         self.children.0.stop();
         self.stopping.store(true, Ordering::SeqCst);
         self.stopped.notify_waiters();
@@ -398,11 +410,13 @@ impl Conversation {
     pub fn chain(&self) -> Result<Chain, ResolveError> {
         let chosen = match &self.ask.model {
             Some(model) => Some(model.clone()),
-            None => self
-                .sessions
-                .info(&self.session())
-                .ok()
-                .and_then(|info| info.settings.model),
+            None => self.sessions.info(&self.session()).map_or_else(
+                |error| {
+                    tracing::warn!(%error, "the model chosen for the session cannot be read");
+                    None
+                },
+                |info| info.settings.model,
+            ),
         };
         self.agents.chain(&self.view, chosen.as_deref())
     }
@@ -442,6 +456,7 @@ impl Conversation {
             moved
         });
         if moved {
+            tracing::info!(key = %self.key, session = session.id.as_str(), "the session begins anew");
             self.agents.assembler.refresh(&self.view.id);
             self.note_replaced(&session);
         }

@@ -4,6 +4,7 @@ pub mod approvals;
 pub mod audit;
 pub mod cache;
 pub mod guard;
+pub mod logs;
 pub mod sandbox;
 pub mod security;
 pub mod skills;
@@ -68,6 +69,11 @@ pub struct Cli {
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t = ColorWhen::Auto, value_name = "WHEN")]
     pub color: ColorWhen,
+
+    /// Show the log on standard error: error, warn, info, debug or trace, or several with names
+    /// such as info,model=debug (also: CHELA_LOG)
+    #[arg(long, global = true, value_name = "FILTER")]
+    pub log: Option<String>,
 
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -153,6 +159,10 @@ Examples:
   chela usage --by cause          what broken prefixes had to do with it
   chela usage --by section --json")]
     Usage(usage::UsageArgs),
+
+    /// What the program itself did: its log
+    #[command(after_help = logs::AFTER_HELP)]
+    Logs(logs::LogsArgs),
 
     /// The agents, what they may do and where each setting comes from
     #[command(subcommand)]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chela_core::ok_or_warn;
 use chela_tools::{Answer, Answered, Approver, Headless, Question, Refused, SendAsk};
 
 use super::Grant;
@@ -56,7 +57,9 @@ impl Nest {
         };
         let answering = tokio::spawn(async move {
             let outcome = other.say(message, &Unwatched).await;
-            let branch = other.sessions.branch(&other.session()).unwrap_or_default();
+            let branch = other.sessions.branch(&other.session());
+            let branch = ok_or_warn!(branch, "the transcript of another session cannot be read");
+            let branch = branch.unwrap_or_default();
             (outcome, taint(&branch, other.grant.trust()))
         });
         self.runs.sending(answering.abort_handle());

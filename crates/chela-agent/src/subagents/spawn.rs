@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use chela_config::{AgentView, Loaded};
-use chela_core::{AgentId, Audience, ContentHash, SessionForm, SessionKey};
+use chela_core::{AgentId, Audience, ContentHash, SessionForm, SessionKey, ok_or_debug};
 use chela_tools::sandbox::{SandboxAsk, wants};
 use chela_tools::{
     Context, Policy, PolicyAsk, Receipt, Refused, RunRow, Sandboxed, SendAsk, Sending, SpawnAsk,
@@ -80,8 +80,10 @@ impl Spawner for Nest {
             Ok(receipt)
         });
         if begun.is_err() {
+            tracing::warn!(run, "a sub-agent did not begin");
             // Nothing was said in it yet.
-            let _ = talk.sessions.remove(&talk.session());
+            let removed = talk.sessions.remove(&talk.session());
+            ok_or_debug!(removed, "the empty session of a sub-agent stays");
         }
         begun
     }

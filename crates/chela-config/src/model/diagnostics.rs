@@ -93,10 +93,8 @@ section! {
         [min 1]
         max_file_bytes: Option<u64>,
         /// What goes to the terminal.
-        [later]
         console_level: Option<LogLevel>,
         /// How it looks there.
-        [later]
         console_style: Option<ConsoleStyle>,
         /// Whether the owner's own screen hides what looks like a secret. Values the config
         /// knows are hidden always, and nothing else ever goes to a model or a record.

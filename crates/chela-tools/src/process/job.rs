@@ -166,6 +166,7 @@ impl Job {
             stop: Notify::new(),
             state: watch::Sender::new(State::default()),
         });
+        tracing::info!(id = job.id, pid, "a command runs");
         let deadline = job.started + launch.timeout;
         tokio::spawn(follow(Arc::clone(&job), child, source, deadline));
         Ok(job)
@@ -268,6 +269,7 @@ impl Job {
     }
 
     fn finish(&self, ended: Ended, left_behind: usize) {
+        tracing::info!(id = self.id, ?ended, left_behind, "a command ended");
         self.state.send_modify(|state| {
             if state.ended.is_none() {
                 state.ended = Some(ended);

@@ -7,7 +7,7 @@ pub mod map;
 mod why;
 
 use chela_agent::report::{ContextReport, Reconciled};
-use chela_core::Host;
+use chela_core::{Host, ok_or_warn};
 
 use super::prompt::assembled;
 use super::{Outcome, Setup};
@@ -58,15 +58,16 @@ pub fn run(host: &Host, screen: &mut Screen, command: ContextCommand) -> Outcome
 fn report(setup: &Setup, choice: &PromptChoice) -> Result<ContextReport, crate::fail::Fail> {
     let raw = |file: &chela_workspace::FileReport| lint::raw_text(&file.path);
     let assembled = assembled(setup, choice)?;
-    let known = chela_agent::session::Sessions::open_existing(&setup.host, &assembled.agent)
-        .ok()
+    let sessions = chela_agent::session::Sessions::open_existing(&setup.host, &assembled.agent);
+    let known = ok_or_warn!(sessions, "the sessions cannot be opened")
         .flatten()
         .and_then(|sessions| {
             let session = sessions.look_up(&assembled.session).ok()??;
             sessions.info(&session).ok()
         });
     let last_request = known.as_ref().and_then(|info| {
-        let ledger = chela_ledger::Ledger::open_existing(&setup.host).ok()??;
+        let ledger = chela_ledger::Ledger::open_existing(&setup.host);
+        let ledger = ok_or_warn!(ledger, "the ledger cannot be opened")??;
         Reconciled::last(&ledger, info.session_id.as_str())
     });
     let used = known

@@ -13,6 +13,7 @@ use crate::cli::AgentArg;
 use crate::cmd::time::utc;
 use crate::cmd::{Outcome, Setup};
 use crate::fail::{Exit, Fail};
+use crate::process_log;
 use crate::screen::{Screen, shorten};
 
 /// Lets a session act on what it read so far.
@@ -91,7 +92,9 @@ pub fn list(host: &Host, screen: &mut Screen, json: bool) -> Outcome {
 
 fn open(setup: Setup, agent: AgentId, session: Option<SessionKey>) -> Result<Conversation, Fail> {
     let host = setup.host.clone();
-    Agents::open(&host, Arc::new(setup.loaded))
+    let agents = Agents::open(&host, Arc::new(setup.loaded));
+    process_log::hide_with(agents.redactor());
+    agents
         .conversation(ConversationAsk {
             agent: session.is_none().then_some(agent),
             session,

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::{Place, explained, short};
 use crate::cmd::{Outcome, Setup};
 use crate::fail::{Exit, Fail};
+use crate::process_log;
 use crate::screen::Screen;
 
 /// What is to be done, as typed.
@@ -37,6 +38,7 @@ pub fn run(setup: Setup, place: &Place<'_>, screen: &mut Screen, wish: &Wish) ->
         .build()
         .map_err(|error| Fail::new(format!("cannot start: {error}")))?;
     let agents = Agents::open(&setup.host, Arc::new(setup.loaded));
+    process_log::hide_with(agents.redactor());
     let talk = agents
         .conversation(ConversationAsk {
             agent: Some(place.agent.clone()),

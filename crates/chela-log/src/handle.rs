@@ -200,12 +200,15 @@ impl Shared {
         all.map(LogFilter::most).max().unwrap_or(LevelFilter::OFF)
     }
 
-    /// Takes a line to where lines go. Without metadata it goes everywhere.
+    /// Takes a line to where lines go. Without metadata it goes wherever anything goes.
     pub fn deliver(&self, metadata: Option<&Metadata<'_>>, line: LogLine) {
         let goes = {
             let filters = self.filters.read().unwrap_or_else(PoisonError::into_inner);
             GoesTo {
-                file: metadata.is_none_or(|metadata| filters.in_file(metadata)),
+                file: match metadata {
+                    Some(metadata) => filters.in_file(metadata),
+                    None => filters.file.iter().any(|filter| !filter.is_off()),
+                },
                 console: metadata.is_none_or(|metadata| filters.on_console(metadata)),
             }
         };

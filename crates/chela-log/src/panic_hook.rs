@@ -10,6 +10,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use chela_core::panics::{PanicReport, note_panic, panic_message};
+use chela_core::secret::Redactor;
 use serde_json::{Map, Value};
 
 use crate::file::make_private_folder;
@@ -27,12 +28,13 @@ pub fn set_panic_hook(log: &LogHandle, version: &'static str) {
         // A panic in what writes the log is not reported by the same means.
         let hush = Hush::begin();
         let told = Told::of(info, version);
-        let report = match hush {
+        let written = match hush {
             Some(_) => told.clone().write_elsewhere(&shared),
             None => None,
         };
+        let (report, message) = written.unwrap_or_else(|| (None, without_shapes(&told.message)));
         note_panic(PanicReport {
-            message: told.message,
+            message,
             place: told.place,
             report,
         });
@@ -71,7 +73,7 @@ impl Told {
 
     /// Writes on a thread of its own: whatever goes wrong there does not end the process, which a
     /// second panic on this thread would.
-    fn write_elsewhere(self, shared: &Arc<Shared>) -> Option<PathBuf> {
+    fn write_elsewhere(self, shared: &Arc<Shared>) -> Option<(Option<PathBuf>, String)> {
         let shared = Arc::clone(shared);
         let (done, written) = mpsc::channel();
         let writer = std::thread::Builder::new().spawn(move || {
@@ -80,10 +82,12 @@ impl Told {
             let _ = done.send(self.write(&shared));
         });
         writer.ok()?;
-        written.recv_timeout(PATIENCE).ok().flatten()
+        written.recv_timeout(PATIENCE).ok()
     }
 
-    fn write(self, shared: &Shared) -> Option<PathBuf> {
+    /// Where the report is, and what may be said about it.
+    fn write(self, shared: &Shared) -> (Option<PathBuf>, String) {
+        let clean = shared.redaction.clean_text(self.message.clone());
         let report = self.write_report(shared);
         let mut fields = Map::new();
         fields.insert("thread".to_owned(), self.thread.into());
@@ -107,7 +111,7 @@ impl Told {
                 fields,
             },
         );
-        report.ok()
+        (report.ok(), clean)
     }
 
     fn write_report(&self, shared: &Shared) -> io::Result<PathBuf> {
@@ -145,4 +149,9 @@ impl Told {
             self.stack,
         )
     }
+}
+
+/// Where the values the installation holds could not be looked up.
+fn without_shapes(message: &str) -> String {
+    Redactor::default().redact(message).into_owned()
 }

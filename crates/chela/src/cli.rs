@@ -70,8 +70,7 @@ pub struct Cli {
     #[arg(long, global = true, value_enum, default_value_t = ColorWhen::Auto, value_name = "WHEN")]
     pub color: ColorWhen,
 
-    /// Show the log on standard error: error, warn, info, debug or trace, or several with names
-    /// such as info,model=debug (also: CHELA_LOG)
+    /// Show the log on standard error: a level, or info,model=debug (CHELA_LOG)
     #[arg(long, global = true, value_name = "FILTER")]
     pub log: Option<String>,
 

@@ -274,6 +274,7 @@ impl Nest {
             },
         };
         mark.write(&self.sessions, start.parent).map_err(refused)?;
+        tracing::info!(run = start.run, key = %start.key, label, "a sub-agent begins");
         let kill = Arc::new(Notify::new());
         let child = Child {
             talk: Arc::clone(&talk),

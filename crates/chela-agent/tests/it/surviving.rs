@@ -29,7 +29,7 @@ use crate::turning::{Watched, runtime, say};
 /// Counts what it did, with a pause in the middle of it.
 struct Counting {
     spec: Spec,
-    done: Arc<Mutex<Vec<String>>>,
+    done: Arc<AtomicUsize>,
 }
 
 impl Tool for Counting {
@@ -37,11 +37,10 @@ impl Tool for Counting {
         &self.spec
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> Running<'a> {
-        Box::pin(async move {
+    fn run<'a>(&'a self, _: Call<'a>) -> Running<'a> {
+        Box::pin(async {
             tokio::task::yield_now().await;
-            let what = call.arguments["what"].as_str().unwrap_or_default();
-            self.done.lock().expect("a lock").push(what.to_owned());
+            self.done.fetch_add(1, Ordering::SeqCst);
             tokio::task::yield_now().await;
             Output::said("Counted.")
         })
@@ -82,7 +81,6 @@ struct Home {
     _dir: Swept,
     endpoint: Endpoint,
     agents: Arc<Agents>,
-    done: Arc<Mutex<Vec<String>>>,
     runtime: Runtime,
 }
 
@@ -112,36 +110,32 @@ impl Home {
             _dir: dir,
             endpoint,
             agents: Agents::open(&host, Arc::new(loaded)),
-            done: Arc::default(),
             runtime: runtime(),
         }
     }
 
-    fn open(&self, session: &str) -> Conversation {
+    fn open(&self, session: &str) -> Opened {
+        let done = Arc::new(AtomicUsize::new(0));
         let own: Vec<Arc<dyn Tool>> = vec![
             Arc::new(Counting {
                 spec: spec("count"),
-                done: Arc::clone(&self.done),
+                done: Arc::clone(&done),
             }),
             Arc::new(Breaking(spec("break"))),
         ];
-        self.agents
+        let talk = self
+            .agents
             .conversation(ConversationAsk {
                 own: OwnTools(own),
                 session: Some(SessionKey::parse(session).expect("a key")),
                 ..ConversationAsk::default()
             })
-            .expect("a conversation")
+            .expect("a conversation");
+        Opened { talk, done }
     }
 
     fn say(&self, talk: &Conversation, text: &str) -> (Result<TurnOutcome, TurnError>, Watched) {
         say(&self.runtime, talk, text)
-    }
-
-    /// How often something was done.
-    fn times(&self, what: &str) -> usize {
-        let done = self.done.lock().expect("a lock");
-        done.iter().filter(|one| *one == what).count()
     }
 
     /// Whatever was begun before can be gone on with, and nothing of it hangs about.
@@ -188,6 +182,18 @@ impl Home {
     }
 }
 
+/// A conversation, and how often its tool did what it does.
+struct Opened {
+    talk: Conversation,
+    done: Arc<AtomicUsize>,
+}
+
+impl Opened {
+    fn times(&self) -> usize {
+        self.done.load(Ordering::SeqCst)
+    }
+}
+
 /// Every call has one result, before anybody speaks again.
 fn assert_well_formed(messages: &Value, after: &str) {
     let mut open: Vec<String> = Vec::new();
@@ -227,7 +233,7 @@ fn going() -> Vec<Step> {
         tool_calls: vec![
             ScriptedCall {
                 name: "count".to_owned(),
-                arguments: json!({ "what": "{{user}}" }),
+                arguments: json!({ "what": "this" }),
                 id: None,
             },
             ScriptedCall {
@@ -249,8 +255,9 @@ fn a_tool_that_panics_ends_its_call_and_nothing_else() {
         Step::tool("count", json!({ "what": "after" })),
         Step::reply("It broke twice."),
     ]);
-    let talk = home.open("agent:main:tool");
-    let (outcome, watched) = home.say(&talk, "try it");
+    let opened = home.open("agent:main:tool");
+    let talk = &opened.talk;
+    let (outcome, watched) = home.say(talk, "try it");
     let outcome = outcome.expect("the turn goes on");
     assert_eq!((outcome.steps, outcome.tool_calls), (4, 3));
     let results = watched.results();
@@ -258,8 +265,8 @@ fn a_tool_that_panics_ends_its_call_and_nothing_else() {
         assert!(result.contains("break broke while it ran"), "{result}");
         assert!(result.contains("look before you try again"), "{result}");
     }
-    assert_eq!(home.times("after"), 1);
-    home.goes_on(&talk, "a tool that broke");
+    assert_eq!(opened.times(), 1);
+    home.goes_on(talk, "a tool that broke");
 }
 
 /// Breaks at the nth event it is shown.
@@ -303,14 +310,14 @@ fn a_surface_that_panics_ends_one_turn_with_an_error_that_says_so() {
     let mut broken = Vec::new();
     for nth in 1.. {
         assert!(nth < 200, "it never ends");
-        let talk = home.open(&format!("agent:main:surface-{nth}"));
+        let opened = home.open(&format!("agent:main:surface-{nth}"));
+        let talk = &opened.talk;
         let surface = Fragile {
             left: AtomicUsize::new(nth),
             shown: Mutex::default(),
         };
-        let what = format!("go {nth}");
         let message = Inbound {
-            text: what.clone(),
+            text: "go on".to_owned(),
             images: Vec::new(),
         };
         let outcome = home.runtime.block_on(talk.say(message, &surface));
@@ -341,10 +348,10 @@ fn a_surface_that_panics_ends_one_turn_with_an_error_that_says_so() {
             usize::from(accepted),
             "the outcome is on disk ({at})"
         );
-        let before = home.times(&what);
-        home.goes_on(&talk, &format!("a surface that broke at {at}"));
+        let before = opened.times();
+        home.goes_on(talk, &format!("a surface that broke at {at}"));
         assert!(
-            before <= 1 && home.times(&what) == before,
+            before <= 1 && opened.times() == before,
             "done again after {at}"
         );
         broken.push(at);
@@ -386,11 +393,11 @@ fn a_turn_may_be_dropped_wherever_it_waits() {
     let mut dropped = 0;
     loop {
         assert!(dropped < 500, "it never ends");
-        let talk = home.open(&format!("agent:main:dropped-{dropped}"));
-        let what = format!("go {dropped}");
+        let opened = home.open(&format!("agent:main:dropped-{dropped}"));
+        let talk = &opened.talk;
         let surface = Watched::default();
         let message = Inbound {
-            text: what.clone(),
+            text: "go on".to_owned(),
             images: Vec::new(),
         };
         let outcome = home.runtime.block_on(DroppedAfter {
@@ -399,17 +406,17 @@ fn a_turn_may_be_dropped_wherever_it_waits() {
         });
         if let Some(outcome) = outcome {
             outcome.expect("nobody dropped it");
-            assert_eq!(home.times(&what), 1);
+            assert_eq!(opened.times(), 1);
             break;
         }
-        let before = home.times(&what);
-        home.goes_on(&talk, &format!("{dropped} polls"));
+        let before = opened.times();
+        home.goes_on(talk, &format!("{dropped} polls"));
         assert!(
-            before <= 1 && home.times(&what) == before,
+            before <= 1 && opened.times() == before,
             "done again after {dropped} polls"
         );
         // A file tool still writes what it writes for itself.
-        let (outcome, watched) = home.say(&talk, "go once more");
+        let (outcome, watched) = home.say(talk, "go once more");
         outcome.unwrap_or_else(|error| panic!("after {dropped} polls: {error}"));
         let results = watched.results().join("\n");
         assert!(

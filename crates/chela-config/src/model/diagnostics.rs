@@ -87,12 +87,12 @@ section! {
     struct Logging {
         /// What goes into the file.
         level: LogLevel,
-        /// The file.
+        /// The file: `logs/chela.log` unless named. A relative path begins in the state folder.
         file: Option<String>,
-        /// Largest file, in bytes.
+        /// Largest file, in bytes: 5 MiB unless set. Three older ones are kept.
         [min 1]
         max_file_bytes: Option<u64>,
-        /// What goes to the terminal.
+        /// What is shown on standard error without `--log`.
         console_level: Option<LogLevel>,
         /// How it looks there.
         console_style: Option<ConsoleStyle>,

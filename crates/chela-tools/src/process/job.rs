@@ -269,9 +269,9 @@ impl Job {
     }
 
     fn finish(&self, ended: Ended, left_behind: usize) {
-        tracing::info!(id = self.id, ?ended, left_behind, "a command ended");
         self.state.send_modify(|state| {
             if state.ended.is_none() {
+                tracing::info!(id = self.id, ?ended, left_behind, "a command ended");
                 state.ended = Some(ended);
                 state.left_behind = left_behind;
                 state.ended_at = Some(Instant::now());

@@ -11,8 +11,8 @@ use chela_memory::transcript::{SessionFacts, SessionMessage, TranscriptError, Tr
 use chela_memory::{AgentMemory, MemoryParts, MemorySettings, index_file};
 
 use crate::file_trust::FileTrust;
-use crate::session::SessionError;
 use crate::vectors::vectors_of;
+use chela_session::SessionError;
 
 /// What a memory is made from.
 pub struct MemoryAsk<'a> {

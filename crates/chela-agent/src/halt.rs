@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use chela_core::Host;
+use chela_core::{Host, ok_or_debug};
 use serde::{Deserialize, Serialize};
 
 /// How often a running call looks at it.
@@ -52,8 +52,9 @@ impl Halt {
     pub fn look(host: &Host) -> Option<Self> {
         let path = Self::path(host);
         path.exists().then(|| {
-            let text = std::fs::read_to_string(path).unwrap_or_default();
-            serde_json::from_str(&text).unwrap_or_default()
+            let text = std::fs::read_to_string(path);
+            let text = ok_or_debug!(text, "why everything is stopped cannot be read");
+            serde_json::from_str(&text.unwrap_or_default()).unwrap_or_default()
         })
     }
 

@@ -127,6 +127,9 @@ fn strict(gathered: Gathered) -> Vec<Diagnostic> {
 /// The file is broken: the last good one has to do.
 fn fall_back(host: &Host, broken: Gathered) -> Loaded {
     let mut diagnostics = broken.diagnostics.clone();
+    for found in &diagnostics {
+        tracing::warn!(problem = %found, "the config file cannot be used");
+    }
     match ConfigStore::new(host).last_good() {
         Some(last) => {
             diagnostics.push(Diagnostic {

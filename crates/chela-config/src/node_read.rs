@@ -142,6 +142,16 @@ pub fn read_word<T>(node: &Node, from_word: fn(&str) -> Option<T>) -> Result<T, 
         .ok_or_else(|| ReadError::new(node, "one of some words"))
 }
 
+/// The same from another place than the config.
+pub fn deserialize_word<'de, D: serde::Deserializer<'de>, T>(
+    deserializer: D,
+    words: &'static [&'static str],
+    from_word: fn(&str) -> Option<T>,
+) -> Result<T, D::Error> {
+    let word = <String as serde::Deserialize>::deserialize(deserializer)?;
+    from_word(&word).ok_or_else(|| serde::de::Error::unknown_variant(&word, words))
+}
+
 /// What `derive(Debug)` would show of a struct.
 pub fn debug_fields(
     f: &mut Formatter<'_>,

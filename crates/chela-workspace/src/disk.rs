@@ -5,6 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use chela_core::ok_or_debug;
+
 /// Why something could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action} {}: {source}", path.display())]
@@ -65,7 +67,7 @@ fn write(path: &Path, bytes: &[u8], readers: Readers) -> Result<(), DiskError> {
         std::fs::rename(&temporary, path)
     })();
     written.map_err(|source| {
-        let _ = std::fs::remove_file(&temporary);
+        ok_or_debug!(std::fs::remove_file(&temporary), "a draft stays behind");
         DiskError {
             action: "write",
             path: path.to_owned(),
@@ -91,7 +93,7 @@ pub(crate) fn create_new(path: &Path, text: &str) -> Result<Creation, DiskError>
         Err(source) => return Err(DiskError::new("create", path)(source)),
     };
     file.write_all(text.as_bytes()).map_err(|source| {
-        let _ = std::fs::remove_file(path);
+        ok_or_debug!(std::fs::remove_file(path), "half a file stays behind");
         DiskError::new("write", path)(source)
     })?;
     Ok(Creation::Created)

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
+use chela_core::ok_or_warn;
 use rustix::fs::{FlockOperation, flock};
 
 use super::Conversation;
@@ -32,9 +33,13 @@ impl Conversation {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Err(rustix::io::Errno::WOULDBLOCK) => {}
                 Ok(()) => return Lane { _file: Some(file) },
-                Err(_) => break,
+                Err(error) => {
+                    tracing::warn!(%error, "no lock on the session: the turn runs without one");
+                    break;
+                }
             }
             if tries == TRIES_BEFORE_NOTICE {
+                tracing::info!(key = %self.key, "waiting for another process to end its turn");
                 let notice = "Another process runs a turn in this session; waiting for it to end.";
                 surface.event(TurnEvent::Notice(notice.to_owned()));
             }
@@ -45,11 +50,14 @@ impl Conversation {
 }
 
 fn lock_file(folder: &Path) -> Option<File> {
-    std::fs::create_dir_all(folder).ok()?;
-    File::options()
+    ok_or_warn!(
+        std::fs::create_dir_all(folder),
+        "no folder for the lock of a session"
+    )?;
+    let opened = File::options()
         .create(true)
         .truncate(false)
         .write(true)
-        .open(folder.join(".lane"))
-        .ok()
+        .open(folder.join(".lane"));
+    ok_or_warn!(opened, "the lock of a session cannot be opened")
 }

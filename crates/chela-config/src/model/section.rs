@@ -211,6 +211,14 @@ macro_rules! words {
             }
         }
 
+        // Other files than the config hold such words as well.
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let words = &[$first_text, $($text),*];
+                $crate::node_read::deserialize_word(deserializer, words, Self::from_word)
+            }
+        }
+
         impl $crate::node_read::FromNode for $name {
             fn from_node(
                 node: &$crate::node::Node,

@@ -7,7 +7,7 @@ use std::os::unix::fs::{
 };
 use std::path::{Path, PathBuf};
 
-use chela_core::Host;
+use chela_core::{Host, ok_or_debug};
 
 use super::StoreError;
 use crate::sources::ReadProblem;
@@ -76,7 +76,8 @@ impl Prepared {
             .target
             .parent()
             .and_then(|folder| File::open(folder).ok());
-        let _ = folder.map(|folder| folder.sync_all());
+        let synced = folder.map_or(Ok(()), |folder| folder.sync_all());
+        ok_or_debug!(synced, "the folder of the config is not synced");
         Ok(())
     }
 }
@@ -84,7 +85,8 @@ impl Prepared {
 impl Drop for Prepared {
     fn drop(&mut self) {
         if !self.placed {
-            let _ = std::fs::remove_file(&self.temporary);
+            let removed = std::fs::remove_file(&self.temporary);
+            ok_or_debug!(removed, "a draft of the config stays behind");
         }
     }
 }
@@ -93,7 +95,8 @@ fn keep_attributes(file: &File, old: &std::fs::Metadata) -> io::Result<()> {
     let new = file.metadata()?;
     if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
         // Only root may give files away; everybody else keeps what they create.
-        let _ = std::os::unix::fs::fchown(file, Some(old.uid()), Some(old.gid()));
+        let given = std::os::unix::fs::fchown(file, Some(old.uid()), Some(old.gid()));
+        ok_or_debug!(given, "the config has another owner than before");
     }
     file.set_permissions(std::fs::Permissions::from_mode(old.mode() & 0o777))
 }

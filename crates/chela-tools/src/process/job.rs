@@ -167,6 +167,7 @@ impl Job {
             stop: Notify::new(),
             state: watch::Sender::new(State::default()),
         });
+        tracing::info!(id = job.id, pid, "a command runs");
         let deadline = job.started + launch.timeout;
         tokio::spawn(follow(Arc::clone(&job), child, source, deadline));
         Ok(job)
@@ -276,6 +277,7 @@ impl Job {
     fn finish(&self, ended: Ended, left_behind: usize) {
         self.state.send_modify(|state| {
             if state.ended.is_none() {
+                tracing::info!(id = self.id, ?ended, left_behind, "a command ended");
                 state.ended = Some(ended);
                 state.left_behind = left_behind;
                 state.ended_at = Some(Instant::now());

@@ -5,6 +5,8 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
+use chela_core::ok_or_debug;
+
 /// Entries kept.
 const MOST: usize = 1000;
 /// A pasted book is not worth finding again.
@@ -101,7 +103,10 @@ impl History {
                 .iter()
                 .map(|entry| format!("{}\n", serde_json::Value::from(entry.as_str())))
                 .collect();
-            let _ = file.write_all(lines.as_bytes());
+            ok_or_debug!(
+                file.write_all(lines.as_bytes()),
+                "what was typed is not kept"
+            );
         }
     }
 }

@@ -21,6 +21,7 @@ mod first_use;
 mod hostile;
 mod kill;
 mod ledger;
+mod logs;
 mod memory;
 mod models;
 mod prompt;

@@ -3,7 +3,7 @@
 use chela_agent::assemble::{Ask, assemble};
 use chela_config::model::{GuardPolicy, SandboxMode, Tools};
 use chela_config::{AgentView, Provenance, Resolved};
-use chela_core::AgentId;
+use chela_core::{AgentId, ok_or_warn};
 use chela_tools::Effect;
 use chela_tools::approvals::Document;
 use serde::Serialize;
@@ -347,7 +347,8 @@ fn grants(setup: &Setup, view: &AgentView) -> Cell {
         (None, Some(security)) => security.to_string(),
         (None, None) => "ask".to_owned(),
     };
-    let document = Document::load(&Document::path(&setup.host)).unwrap_or_default();
+    let document = Document::load(&Document::path(&setup.host));
+    let document = ok_or_warn!(document, "approvals cannot be read").unwrap_or_default();
     let listed = document.allowlist(&view.id).count();
     let mut parts = vec![format!("commands {mode}, {listed} on the list")];
     let id = view.id.as_str();

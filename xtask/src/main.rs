@@ -21,6 +21,10 @@ cargo xtask <chore>
   bench [FILTER]   run the benchmarks
   fuzz [SECONDS]   run every fuzz target for a while (default 60 s each)
   guard-bench FILE replay recorded attacks through the agent and print the table
+  retrieval-bench DIR […]
+                   measure the search of memory on question sets
+  ranking-bench […]
+                   measure how well messages find their skill
   ci               what a change must pass: fmt, lint, test, docs
 ";
 
@@ -41,7 +45,9 @@ fn main() -> ExitCode {
         ["bench", rest @ ..] => bench(rest),
         ["fuzz"] => fuzz("60"),
         ["fuzz", seconds] => fuzz(seconds),
-        ["guard-bench", file] => guard_bench(file),
+        ["guard-bench", file] => example("chela-agent", "guard_bench", &[file]),
+        ["retrieval-bench", rest @ ..] => example("chela-memory", "retrieval_bench", rest),
+        ["ranking-bench", rest @ ..] => example("chela-skills", "ranking_bench", rest),
         ["ci"] => ci(),
         _ => Err(format!("{HELP}\nunknown chore: {}", words.join(" "))),
     };
@@ -111,18 +117,11 @@ fn fuzz(seconds: &str) -> Outcome {
 }
 
 /// In a program of its own, so that chores need not be built with the agent.
-fn guard_bench(file: &str) -> Outcome {
-    cargo(&[
-        "run",
-        "--quiet",
-        "--release",
-        "--package",
-        "chela-agent",
-        "--example",
-        "guard_bench",
-        "--",
-        file,
-    ])
+fn example(package: &str, name: &str, rest: &[&str]) -> Outcome {
+    let mut args = vec!["run", "--quiet", "--release", "--package", package];
+    args.extend(["--example", name, "--"]);
+    args.extend(rest);
+    cargo(&args)
 }
 
 fn ci() -> Outcome {

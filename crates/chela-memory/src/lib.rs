@@ -3,7 +3,7 @@
 //! Notes are cut into small units ([`chunk`]), kept in one SQLite file per agent that can be
 //! deleted at any time ([`store`], [`index`]), and found again by words and by meaning
 //! ([`search`]). It works with no key and no download: the table of word vectors is inside the
-//! binary ([`embed`]). What it finds is measured by [`bench`](mod@bench).
+//! binary ([`embed`]). What it finds is measured by `cargo xtask retrieval-bench`.
 
 mod agent_memory;
 mod compat;
@@ -11,7 +11,6 @@ mod keeper;
 mod memory;
 mod snapshot;
 
-pub mod bench;
 pub mod chunk;
 pub mod day;
 pub mod embed;

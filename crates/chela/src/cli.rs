@@ -36,7 +36,7 @@ pub use config::{ConfigCommand, PatchArgs};
 pub use context::{ContextArgs, ContextCommand};
 pub use doctor::{DoctorArgs, SeverityName};
 pub use init::InitArgs;
-pub use memory::{BenchMode, MemoryCommand, MemoryModelCommand};
+pub use memory::{MemoryCommand, MemoryModelCommand};
 pub use models::ModelsCommand;
 pub use prompt::{ModeName, PromptArgs, PromptChoice, PromptCommand};
 pub use sessions::SessionsCommand;

@@ -1,6 +1,5 @@
 //! `chela memory …`: what is remembered, found and forgotten.
 
-mod bench;
 mod index;
 mod keep;
 mod model;
@@ -21,9 +20,6 @@ use crate::fail::Fail;
 use crate::screen::Screen;
 
 pub fn run(host: &Host, screen: &mut Screen, command: MemoryCommand) -> Outcome {
-    if let MemoryCommand::Bench { dir, mode, json } = command {
-        return bench::run(screen, &dir, mode, json);
-    }
     let setup = Setup::load(host);
     setup.warn_on_stderr(screen.paint);
     match command {
@@ -76,7 +72,6 @@ pub fn run(host: &Host, screen: &mut Screen, command: MemoryCommand) -> Outcome 
         }
         MemoryCommand::Lint { diff, agent, json } => keep::lint(&setup, screen, &agent, diff, json),
         MemoryCommand::Model(command) => model::run(&setup, screen, command),
-        MemoryCommand::Bench { dir, mode, json } => bench::run(screen, &dir, mode, json),
     }
 }
 

@@ -118,41 +118,6 @@ fn facts_are_forgotten_and_contradictions_found() {
 }
 
 #[test]
-fn question_sets_are_measured() {
-    let home = Home::empty();
-    home.write(
-        "sets/tiny/docs.jsonl",
-        "{\"id\":\"1\",\"group\":\"g\",\"covers\":[\"a\"],\"text\":\"the cat sleeps\"}\n\
-         {\"id\":\"2\",\"group\":\"g\",\"covers\":[\"b\"],\"text\":\"the dog barks\"}\n",
-    );
-    home.write(
-        "sets/tiny/queries.jsonl",
-        "{\"qid\":\"q\",\"group\":\"g\",\"question\":\"who barks?\",\"gold\":[\"b\"]}\n",
-    );
-    home.write(
-        "sets/notes/g/memory/2026-03-04.md",
-        "# Day\n\n- Ann: hi\n- Bob: the dog barks\n",
-    );
-    home.write(
-        "sets/notes/queries.jsonl",
-        "{\"qid\":\"q\",\"group\":\"g\",\"question\":\"who barks?\",\"gold\":[{\"path\":\"memory/2026-03-04.md\",\"line\":4}]}\n",
-    );
-    let sets = home.path("sets").display().to_string();
-    let report = home.run(&["memory", "bench", &sets, "--json"]).json();
-    for set in [0, 1] {
-        assert_eq!(report["sets"][set]["recall_at_5"], 1.0, "{report}");
-        assert_eq!(report["sets"][set]["recall_in_4200"], 1.0);
-    }
-    let one = home
-        .run(&["memory", "bench", &format!("{sets}/tiny"), "--json"])
-        .json();
-    assert_eq!(one["mrr"], 1.0);
-    let wrong = home.run(&["memory", "bench", &home.path("").display().to_string()]);
-    assert_eq!(wrong.code, 2);
-    assert!(wrong.err.contains("holds no set"), "{}", wrong.err);
-}
-
-#[test]
 fn providers_that_cannot_be_used_are_named() {
     let home = with_notes();
     home.write(

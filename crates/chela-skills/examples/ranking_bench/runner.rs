@@ -5,19 +5,16 @@
 //! hand as the descriptions, which flatters every ranking; compare figures, not with one's own.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::error::Error;
+use std::fs;
+use std::path::Path;
 
-use chela_core::{ContentHash, Host, tokens};
+use chela_core::{Host, tokens};
+use chela_skills::{
+    DESCRIBED_PER_MESSAGE, Library, ListingRequest, Places, RankIndex, Skill, SkillLimits,
+    SkillsSettings, Source, Uses, entry_tokens, list,
+};
 use serde::Serialize;
-
-use crate::front_matter::FrontMatter;
-use crate::listing::{ListingRequest, entry_tokens, list};
-use crate::rank::{DESCRIBED_PER_MESSAGE, RankIndex};
-use crate::settings::SkillLimits;
-use crate::shown::{Shown, ShownParts};
-use crate::skill::Skill;
-use crate::source::Source;
-use crate::uses::Uses;
 
 /// Skills, and queries with the skill each should find.
 #[derive(Debug, Clone)]
@@ -69,25 +66,42 @@ impl RankingFigures {
 }
 
 impl RankingBench {
-    /// The skills and queries that come with Chela.
-    pub fn built_in(set: QuerySet) -> Self {
-        let skills = rows(include_str!("../data/ranking/skills.txt"))
-            .map(|row| made_up(&row))
-            .collect();
-        let queries = match set {
-            QuerySet::Dev => include_str!("../data/ranking/dev.txt"),
-            QuerySet::HeldOut => include_str!("../data/ranking/held-out.txt"),
-        };
-        Self {
-            skills,
-            queries: pairs(queries),
+    /// The skills and queries that come with Chela. The skills are written into a folder and read
+    /// from there as everybody's are.
+    pub fn built_in(set: QuerySet) -> Result<Self, Box<dyn Error>> {
+        let home = tempfile::tempdir()?;
+        for row in rows(include_str!("../../data/ranking/skills.txt")) {
+            write_skill(&home.path().join(".agents/skills"), &row)?;
         }
+        let queries = match set {
+            QuerySet::Dev => include_str!("../../data/ranking/dev.txt"),
+            QuerySet::HeldOut => include_str!("../../data/ranking/held-out.txt"),
+        };
+        Ok(Self::of(home.path(), queries))
     }
 
-    /// One's own skills, with queries from a file of `skill | query` lines.
-    pub fn of(skills: Vec<Skill>, queries: &str) -> Self {
+    /// The skills of a home, with queries as lines of `skill | query`.
+    pub fn of(home: &Path, queries: &str) -> Self {
+        let host = Host::fixed(home);
+        let places = Places {
+            workspace: home.join(".chela/workspace"),
+            state_dir: home.join(".chela"),
+            project: None,
+        };
+        let settings = SkillsSettings {
+            limits: SkillLimits {
+                max_candidates_per_root: 10_000,
+                ..SkillLimits::default()
+            },
+            ..SkillsSettings::default()
+        };
+        let library = Library::open(&host, places, settings);
+        let entries = library.catalog().entries().iter();
         Self {
-            skills,
+            skills: entries
+                .map(|entry| entry.skill.as_ref().clone())
+                .filter(|skill| skill.source == Source::Personal)
+                .collect(),
             queries: pairs(queries),
         }
     }
@@ -159,41 +173,18 @@ fn pairs(text: &str) -> Vec<(String, String)> {
 }
 
 /// A skill from one line: `name | description | heading; heading`.
-fn made_up(row: &[&str]) -> Skill {
+fn write_skill(root: &Path, row: &[&str]) -> std::io::Result<()> {
     let cell = |at: usize| row.get(at).copied().unwrap_or_default();
-    let folder = Path::new("/home/me/.agents/skills").join(cell(0));
-    let file = folder.join(crate::SKILL_FILE);
-    let version = ContentHash::of(cell(1));
-    let parts = ShownParts {
-        name: cell(0),
-        description: cell(1),
-        file: &file,
-        version,
-    };
-    Skill {
-        shown: Shown::new(&parts, &Host::fixed("/home/me")),
-        name: cell(0).to_owned(),
-        description: cell(1).to_owned(),
-        file,
-        folder,
-        root: PathBuf::from("/home/me/.agents/skills"),
-        source: Source::Personal,
-        level: 0,
-        plugin: None,
-        front: FrontMatter {
-            user_invocable: true,
-            ..FrontMatter::default()
-        },
-        version,
-        tree: version,
-        files: Vec::new(),
-        headings: cell(2)
-            .split(';')
-            .map(|heading| heading.trim().to_owned())
-            .collect(),
-        body_chars: 0,
-        modified: 0,
-        findings: Vec::new(),
-        signature: crate::signature::Signature::Unsigned,
-    }
+    let folder = root.join(cell(0));
+    fs::create_dir_all(&folder)?;
+    let description = serde_json::Value::from(cell(1));
+    let headings: String = cell(2)
+        .split(';')
+        .map(|heading| format!("\n## {}\n", heading.trim()))
+        .collect();
+    let text = format!(
+        "---\nname: {}\ndescription: {description}\n---\n{headings}",
+        cell(0)
+    );
+    fs::write(folder.join(chela_skills::SKILL_FILE), text)
 }

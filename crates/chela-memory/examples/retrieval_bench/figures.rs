@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use super::runner::{BUDGETS, Shown};
 use super::sets::Question;
-use super::{BUDGETS, Shown};
 
 /// Means over questions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]

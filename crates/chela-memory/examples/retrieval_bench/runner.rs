@@ -5,9 +5,6 @@
 //! is the share of the right places among the first results, and within a number of characters
 //! shown - the fair measure when units differ in size.
 
-mod figures;
-mod sets;
-
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -15,17 +12,17 @@ use std::time::{Duration, Instant};
 
 use chela_core::{Audience, Host};
 
-use crate::day::Day;
-use crate::embed::{Embedder, LocalTable};
-use crate::index::{Depth, SyncRequest, sync};
-use crate::search::{Budget, SearchRequest, Searcher, Weights, excerpts};
-use crate::settings::{MemorySettings, QueryMode};
-use crate::source::Places;
-use crate::store::{Store, StoreError};
-use crate::vectors::{self, Filled, Spend};
+use chela_memory::day::Day;
+use chela_memory::embed::Embedder;
+use chela_memory::index::{Depth, SyncRequest, sync};
+use chela_memory::search::{Budget, SearchRequest, Searcher, Weights, excerpts};
+use chela_memory::settings::{MemorySettings, QueryMode};
+use chela_memory::source::Places;
+use chela_memory::store::{Store, StoreError};
+use chela_memory::vectors::{self, Filled, Spend};
 
-pub use figures::Figures;
-use sets::{Question, Set, Texts};
+use super::figures::{Figures, Sums};
+use super::sets::{self, Question, Set, Texts};
 
 /// Budgets of characters shown.
 pub const BUDGETS: [usize; 3] = [1_500, 4_200, 8_400];
@@ -36,7 +33,7 @@ const RANKED: usize = 200;
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     #[error(transparent)]
-    Provider(crate::embed::EmbedError),
+    Provider(chela_memory::embed::EmbedError),
     #[error("{} holds no set: expected queries.jsonl beside docs.jsonl or beside folders of notes", path.display())]
     NoSet { path: PathBuf },
     #[error("{} cannot be read", path.display())]
@@ -102,8 +99,8 @@ fn run_set(set: &Set, request: &BenchRequest<'_>) -> Result<SetReport, BenchErro
     for question in &set.questions {
         by_group.entry(&question.group).or_default().push(question);
     }
-    let mut all = figures::Sums::default();
-    let mut halves = [figures::Sums::default(), figures::Sums::default()];
+    let mut all = Sums::default();
+    let mut halves = [Sums::default(), Sums::default()];
     let (mut docs, mut chunks) = (0, 0);
     let (mut indexing, mut searching) = (Duration::ZERO, Duration::ZERO);
     let groups = by_group.len();
@@ -161,7 +158,7 @@ struct Index {
 }
 
 /// What was shown for a question, in order: the right places in it and its length.
-pub(crate) struct Shown {
+pub struct Shown {
     /// By result.
     pub results: Vec<Vec<String>>,
     /// By budget: the places within it.
@@ -196,7 +193,7 @@ impl Index {
                     &mut |_| ControlFlow::Continue(()),
                 )?;
                 docs = report.added;
-                for label in crate::index::indexed_files(&store)?.keys() {
+                for label in chela_memory::index::indexed_files(&store)?.keys() {
                     today = today.max(Day::find(label).unwrap_or(today));
                 }
             }
@@ -212,7 +209,7 @@ impl Index {
             }
         }
         make_vectors(&mut store, request)?;
-        let chunks = crate::index::indexed_files(&store)?.values().sum();
+        let chunks = chela_memory::index::indexed_files(&store)?.values().sum();
         Ok(Self {
             store,
             today: Day(today.0 + 1),
@@ -298,9 +295,4 @@ fn make_vectors(store: &mut Store, request: &BenchRequest<'_>) -> Result<(), Ben
         Filled::Failed { problem } => Err(BenchError::Provider(problem)),
         _ => Ok(()),
     }
-}
-
-/// The embedder of the default.
-pub fn default_embedder() -> LocalTable {
-    LocalTable
 }

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use chela_core::{Audience, ContentHash, Host, Trust};
 use serde_json::Value;
 
-use super::{BenchError, BenchRequest};
-use crate::chunk::{self, Chunk};
-use crate::day::Day;
-use crate::importance::Importance;
-use crate::index::{Depth, Prepared, SyncRequest, write_prepared};
-use crate::source::{FileSource, FoundFile, Places};
-use crate::store::{Store, StoreError};
+use super::runner::{BenchError, BenchRequest};
+use chela_memory::chunk::{self, Chunk};
+use chela_memory::day::Day;
+use chela_memory::importance::Importance;
+use chela_memory::index::{Depth, Prepared, SyncRequest, write_prepared};
+use chela_memory::source::{FileSource, FoundFile, Places};
+use chela_memory::store::{Store, StoreError};
 
 pub struct Set {
     pub name: String,

@@ -1,20 +1,33 @@
-//! Runs the question sets in a folder: `cargo run --release --example bench -- DIR [MODE] [KEY=VALUE]…`
+//! How good the search of memory is: `cargo xtask retrieval-bench DIR [MODE] [json] [KEY=VALUE]…`
+//!
+//! DIR is a set or a folder of sets: `queries.jsonl` beside `docs.jsonl` or beside folders of
+//! notes. MODE is best, keyword, vector or compat. `only=NAME` takes one set of a folder; other keys
+//! are weights of the ranking.
+
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
     reason = "a program for people"
 )]
 
-use chela_memory::bench::{self, BenchRequest};
+mod figures;
+mod runner;
+mod sets;
+
+use std::error::Error;
+
+use chela_memory::chunk::Cut;
 use chela_memory::embed::{Embedder, LocalTable};
 use chela_memory::search::{Shares, Weights};
 use chela_memory::settings::{MemorySettings, QueryMode};
+use runner::{BenchRequest, SetReport};
 
-fn main() {
+fn main() -> Result<(), Box<dyn Error>> {
     let mut settings = MemorySettings::default();
     let mut weights = Weights::default();
     let mut dir = String::from(".");
     let mut only = String::new();
+    let mut json = false;
     #[cfg_attr(
         not(feature = "minilm"),
         expect(unused_mut, reason = "set by a feature")
@@ -24,7 +37,15 @@ fn main() {
         match argument.as_str() {
             "keyword" => settings.query.mode = QueryMode::Keyword,
             "vector" => settings.query.mode = QueryMode::Vector,
-            "compat" => settings.query.mode = QueryMode::Compat,
+            "compat" => {
+                settings.query.mode = QueryMode::Compat;
+                settings.cut = Cut::Fixed {
+                    tokens: 400,
+                    overlap: 80,
+                };
+            }
+            "best" => settings.query.mode = QueryMode::Best,
+            "json" => json = true,
             other => match other.split_once('=') {
                 Some(("only", name)) => only = name.to_owned(),
                 #[cfg(feature = "minilm")]
@@ -46,37 +67,40 @@ fn main() {
     } else {
         format!("{dir}/{only}")
     };
-    match bench::run(dir.as_ref(), &request) {
-        Ok(reports) => {
-            for report in reports {
-                let (all, a, b) = (report.all, report.tuned, report.held_out);
-                println!(
-                    "{:20} r5 {:.3} ({:.3}/{:.3}) r6 {:.3} r10 {:.3} mrr {:.3} ndcg {:.3} | chars {:.3} {:.3} {:.3} ({:.3} {:.3} {:.3} / {:.3} {:.3} {:.3}) | {:.2} ms/q, {} chunks, {:.0} chunks/s",
-                    report.set,
-                    all.recall_at_5,
-                    a.recall_at_5,
-                    b.recall_at_5,
-                    all.recall_at_6,
-                    all.recall_at_10,
-                    all.mrr,
-                    all.ndcg_at_10,
-                    all.recall_in_1500,
-                    all.recall_in_4200,
-                    all.recall_in_8400,
-                    a.recall_in_1500,
-                    a.recall_in_4200,
-                    a.recall_in_8400,
-                    b.recall_in_1500,
-                    b.recall_in_4200,
-                    b.recall_in_8400,
-                    report.ms_per_query,
-                    report.chunks,
-                    report.index_chunks_per_second,
-                );
-            }
-        }
-        Err(error) => eprintln!("{error}"),
+    let reports = runner::run(dir.as_ref(), &request)?;
+    if json {
+        println!("{}", serde_json::to_string_pretty(&reports)?);
+    } else {
+        reports.iter().for_each(print_report);
     }
+    Ok(())
+}
+
+fn print_report(report: &SetReport) {
+    let (all, a, b) = (report.all, report.tuned, report.held_out);
+    println!(
+        "{:20} r5 {:.3} ({:.3}/{:.3}) r6 {:.3} r10 {:.3} mrr {:.3} ndcg {:.3} | chars {:.3} {:.3} {:.3} ({:.3} {:.3} {:.3} / {:.3} {:.3} {:.3}) | {:.2} ms/q, {} chunks, {:.0} chunks/s",
+        report.set,
+        all.recall_at_5,
+        a.recall_at_5,
+        b.recall_at_5,
+        all.recall_at_6,
+        all.recall_at_10,
+        all.mrr,
+        all.ndcg_at_10,
+        all.recall_in_1500,
+        all.recall_in_4200,
+        all.recall_in_8400,
+        a.recall_in_1500,
+        a.recall_in_4200,
+        a.recall_in_8400,
+        b.recall_in_1500,
+        b.recall_in_4200,
+        b.recall_in_8400,
+        report.ms_per_query,
+        report.chunks,
+        report.index_chunks_per_second,
+    );
 }
 
 fn set(weights: &mut Weights, key: &str, value: f32) {
@@ -115,3 +139,6 @@ fn both(weights: &mut Weights, change: impl Fn(&mut Shares)) {
     change(&mut weights.table);
     change(&mut weights.network);
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,8 +6,9 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The rooms from the ground up. Each of the last three may use everything below it.
-const ROOMS: [&str; 14] = [
+const ROOMS: [&str; 15] = [
     "chela-core",
+    "chela-files",
     "chela-store",
     "chela-config",
     "chela-workspace",
@@ -24,37 +25,40 @@ const ROOMS: [&str; 14] = [
 ];
 
 const CORE: &[&str] = &["chela-core"];
-const CORE_AND_CONFIG: &[&str] = &["chela-core", "chela-config"];
+const CORE_AND_FILES: &[&str] = &["chela-core", "chela-files"];
+const CORE_AND_CONFIG: &[&str] = &["chela-core", "chela-files", "chela-config"];
 
 /// For each crate the crates of this workspace it may use. A crate that is not in the table
 /// may use none and fails the test, so a new room is a line here.
 const TABLE: &[(&str, &[&str])] = &[
     ("chela-core", &[]),
-    ("chela-store", &[]),
-    ("chela-config", CORE),
+    ("chela-files", CORE),
+    ("chela-store", CORE_AND_FILES),
+    ("chela-config", CORE_AND_FILES),
     ("chela-workspace", CORE_AND_CONFIG),
     ("chela-skills", CORE_AND_CONFIG),
     (
         "chela-memory",
-        &["chela-core", "chela-config", "chela-store"],
+        &["chela-core", "chela-files", "chela-config", "chela-store"],
     ),
     ("chela-prompt", CORE),
     ("chela-guard", CORE_AND_CONFIG),
-    ("chela-ledger", &["chela-core", "chela-store"]),
+    ("chela-ledger", &["chela-core", "chela-files", "chela-store"]),
     ("chela-model", CORE_AND_CONFIG),
     ("chela-plugins", CORE_AND_CONFIG),
     (
         "chela-tools",
         &[
             "chela-core",
+            "chela-files",
             "chela-config",
             "chela-guard",
             "chela-memory",
             "chela-skills",
         ],
     ),
-    ("chela-agent", ROOMS.split_at(12).0),
-    ("chela-gateway", ROOMS.split_at(13).0),
+    ("chela-agent", ROOMS.split_at(13).0),
+    ("chela-gateway", ROOMS.split_at(14).0),
     ("chela", &ROOMS),
     ("chela-testkit", &["chela-core", "chela-model"]),
     ("xtask", &[]),

@@ -59,6 +59,7 @@ impl Agents {
                 let _ = agents.put_away(&agent);
             }
             chela_tools::sandbox::prune(&agents.host, &agents.loaded);
+            crate::leftovers::sweep_daily(&agents.host, &agents.loaded);
             if let Ok(Some(ledger)) = Ledger::open_existing(&agents.host) {
                 let _ = ledger.retain_daily(retention(&agents.loaded));
             }

@@ -16,6 +16,7 @@ mod installation_secret;
 pub mod journal;
 pub mod keeping;
 pub mod knobs;
+pub mod leftovers;
 pub mod lint;
 mod local;
 pub mod reply;

@@ -181,7 +181,7 @@ impl Spool {
     fn open(&mut self) {
         self.state = FileState::Closed;
         if let Some(folder) = self.path.parent() {
-            let _ = std::fs::create_dir_all(folder);
+            let _ = chela_files::create_private_folder(folder);
         }
         let opened = File::options()
             .read(true)

@@ -21,6 +21,7 @@ mod first_use;
 mod hostile;
 mod kill;
 mod ledger;
+mod lost_updates;
 mod memory;
 mod models;
 mod prompt;

@@ -10,6 +10,7 @@ use serde_json::Value;
 const ROOMS: &[&str] = &[
     "chela-core",
     "chela-log",
+    "chela-files",
     "chela-store",
     "chela-config",
     "chela-workspace",
@@ -32,24 +33,29 @@ const ROOMS: &[&str] = &[
 /// Everything that stands before a room in [`ROOMS`].
 const BELOW: &[&str] = &["*"];
 const CORE: &[&str] = &["chela-core"];
-const CORE_AND_CONFIG: &[&str] = &["chela-core", "chela-config"];
+const CORE_AND_FILES: &[&str] = &["chela-core", "chela-files"];
+const CORE_AND_CONFIG: &[&str] = &["chela-core", "chela-files", "chela-config"];
 
 /// For each crate the crates of this workspace it may use. A crate that is not in the table
 /// may use none and fails the test, so a new room is a line here.
 const TABLE: &[(&str, &[&str])] = &[
     ("chela-core", &[]),
     ("chela-log", CORE),
-    ("chela-store", &[]),
-    ("chela-config", CORE),
+    ("chela-files", CORE),
+    ("chela-store", CORE_AND_FILES),
+    ("chela-config", CORE_AND_FILES),
     ("chela-workspace", CORE_AND_CONFIG),
     ("chela-skills", CORE_AND_CONFIG),
     (
         "chela-memory",
-        &["chela-core", "chela-config", "chela-store"],
+        &["chela-core", "chela-files", "chela-config", "chela-store"],
     ),
     ("chela-prompt", CORE),
     ("chela-guard", CORE_AND_CONFIG),
-    ("chela-ledger", &["chela-core", "chela-store"]),
+    (
+        "chela-ledger",
+        &["chela-core", "chela-files", "chela-store"],
+    ),
     ("chela-model", CORE_AND_CONFIG),
     ("chela-plugins", CORE_AND_CONFIG),
     ("chela-sandbox", CORE_AND_CONFIG),
@@ -57,6 +63,7 @@ const TABLE: &[(&str, &[&str])] = &[
         "chela-tools",
         &[
             "chela-core",
+            "chela-files",
             "chela-config",
             "chela-guard",
             "chela-memory",
@@ -69,6 +76,7 @@ const TABLE: &[(&str, &[&str])] = &[
         "chela-session",
         &[
             "chela-core",
+            "chela-files",
             "chela-store",
             "chela-config",
             "chela-ledger",
@@ -82,6 +90,7 @@ const TABLE: &[(&str, &[&str])] = &[
         "chela-inspect",
         &[
             "chela-core",
+            "chela-files",
             "chela-config",
             "chela-workspace",
             "chela-skills",

@@ -60,6 +60,7 @@ impl Agents {
                 ok_or_warn!(block_on(agents.put_away(&agent)), "old sessions are not put away", agent = %agent);
             }
             chela_sandbox::prune(&agents.host, &agents.loaded);
+            crate::leftovers::sweep_daily(&agents.host, &agents.loaded);
             let ledger = Ledger::open_existing(&agents.host);
             if let Some(Some(ledger)) = ok_or_warn!(ledger, "old records are not put away") {
                 let kept = ledger.retain_daily(retention(&agents.loaded));

@@ -6,7 +6,6 @@
 
 mod backup;
 mod last_good;
-mod lock;
 mod write;
 
 pub use last_good::LastGood;
@@ -15,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chela_core::Host;
+use chela_files::{ExpectedContent, LockError, LockFile, Placement};
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::sources::{ReadProblem, read_text};
@@ -136,7 +136,7 @@ impl ConfigStore {
     ) -> Result<EditOutcome, StoreError> {
         let path = write::real_target(&self.path())?;
         write::make_folder_of(&path)?;
-        let _lock = lock::exclusive(&path, self.lock_wait)?;
+        let _lock = self.lock(&path)?;
         for _ in 0..ATTEMPTS {
             let old = current(&path)?;
             let new = change(old.as_deref().unwrap_or_default())?;
@@ -158,14 +158,18 @@ impl ConfigStore {
                     diagnostics: errors,
                 });
             }
-            let ready = write::Prepared::new(&self.host, &path, &new)?;
+            let ready = write::prepare(&path, &new)?;
             if current(&path)? != old {
                 continue;
             }
             let backup = old
-                .map(|old| backup::keep(&self.host, &path, &old))
+                .as_ref()
+                .map(|old| backup::keep(&path, old))
                 .transpose()?;
-            ready.put_in_place()?;
+            let expected = ExpectedContent::of(old.as_deref().map(str::as_bytes));
+            if ready.put_if(expected)? == Placement::Changed {
+                continue;
+            }
             return Ok(EditOutcome {
                 changed: Changed::Yes,
                 backup,
@@ -185,8 +189,25 @@ impl ConfigStore {
         let free = (1..100)
             .map(|number| write::with_suffix(&path, &format!(".rejected.{time}-{number}")))
             .fold(first, |free, next| if free.exists() { next } else { free });
-        write::Prepared::new(&self.host, &free, text)?.put_in_place()?;
+        write::prepare(&free, text)?.put_in_place()?;
         Ok(free)
+    }
+
+    /// Waits until no other process edits the file, but not for ever.
+    fn lock(&self, path: &Path) -> Result<LockFile, StoreError> {
+        let lock = write::with_suffix(path, ".lock");
+        LockFile::take(&lock, self.lock_wait).map_err(|error| match error {
+            LockError::Busy { waited, .. } => StoreError::Busy {
+                path: path.to_owned(),
+                lock: lock.clone(),
+                waited,
+            },
+            LockError::Io { path, source } => StoreError::Io {
+                what: "lock",
+                path,
+                source,
+            },
+        })
     }
 }
 

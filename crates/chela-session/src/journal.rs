@@ -4,6 +4,7 @@
 mod foreign;
 mod keep;
 mod list;
+mod names;
 mod schema;
 mod undo;
 
@@ -29,6 +30,8 @@ pub struct Journal {
     path: PathBuf,
     host: Host,
     retention: Retention,
+    /// Where older entries with absolute paths may be taken back.
+    workspace: Option<PathBuf>,
     open: Mutex<Option<Connection>>,
 }
 
@@ -78,8 +81,16 @@ impl Journal {
             path: journal_file(host, agent),
             host: host.clone(),
             retention,
+            workspace: None,
             open: Mutex::default(),
         }
+    }
+
+    /// The same for an agent whose files lie here, by their real path.
+    #[must_use]
+    pub fn with_workspace(mut self, workspace: PathBuf) -> Self {
+        self.workspace = Some(workspace);
+        self
     }
 
     pub fn path(&self) -> &Path {
@@ -125,7 +136,9 @@ impl Journal {
         match open {
             Some(connection) => Ok(connection),
             none => {
-                let connection = chela_store::open(&self.path, &schema::FORMAT)?;
+                let mut connection = chela_store::open(&self.path, &schema::FORMAT)?;
+                self.adopt_names(&mut connection)
+                    .map_err(|error| self.explain(error))?;
                 Ok(none.insert(connection))
             }
         }

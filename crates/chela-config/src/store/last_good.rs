@@ -131,6 +131,6 @@ impl ConfigStore {
         };
         write::make_folder_of(&path)?;
         let kept = text(serde_json::to_string_pretty(&kept))? + "\n";
-        write::Prepared::new(&self.host, &path, &kept)?.put_in_place()
+        Ok(write::prepare(&path, &kept)?.put_in_place()?)
     }
 }

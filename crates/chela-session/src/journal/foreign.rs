@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use chela_core::ContentHash;
 use rusqlite::{Connection, params};
 
-use super::keep::named;
 use super::{Journal, JournalError};
 
 /// Texts shorter than this are not known again elsewhere: too many files say `ok`.
@@ -21,7 +20,10 @@ const LARGEST: u64 = chela_tools::MOST_FILE_BYTES;
 impl Journal {
     /// Whether a file holds text that was written in a turn that had read foreign text.
     pub fn is_foreign(&self, path: &Path) -> Result<bool, JournalError> {
-        let found = self.read(|connection| is_foreign_on_disk(connection, path))?;
+        let Ok(name) = self.name_of(path) else {
+            return Ok(false);
+        };
+        let found = self.read(|connection| is_foreign_on_disk(connection, &name, path))?;
         Ok(found.unwrap_or(false))
     }
 
@@ -31,7 +33,7 @@ impl Journal {
             connection
                 .prepare_cached("SELECT path FROM foreign_files")?
                 .query_map([], |row| row.get::<_, String>(0))?
-                .map(|path| path.map(PathBuf::from))
+                .map(|name| name.map(|name| self.path_of(name)))
                 .collect::<rusqlite::Result<Vec<_>>>()
         })?;
         Ok(found.unwrap_or_default())
@@ -40,8 +42,8 @@ impl Journal {
     /// Notes that a file the runtime itself wrote holds foreign text.
     pub fn mark_foreign(&self, path: &Path) -> Result<(), JournalError> {
         let content = std::fs::read(path).ok();
-        let path = named(path)?;
-        self.write(|tx| mark(tx, path, content.as_deref(), true))
+        let path = self.name_of(path)?;
+        self.write(|tx| mark(tx, &path, content.as_deref(), true))
     }
 
     /// The owner has read a file and stands for it as it is. Says whether it was foreign.
@@ -50,9 +52,9 @@ impl Journal {
             return Ok(false);
         }
         let hash = std::fs::read(path).ok().map(ContentHash::of);
-        let path = named(path)?;
+        let path = self.name_of(path)?;
         self.write(|tx| {
-            tx.execute("DELETE FROM foreign_files WHERE path = ?1", [path])?;
+            tx.execute("DELETE FROM foreign_files WHERE path = ?1", [&path])?;
             if let Some(hash) = hash {
                 tx.execute(
                     "DELETE FROM foreign_texts WHERE hash = ?1",
@@ -84,10 +86,11 @@ pub(super) fn is_foreign(
     }
 }
 
-pub(super) fn is_foreign_on_disk(connection: &Connection, path: &Path) -> rusqlite::Result<bool> {
-    let Some(name) = path.to_str() else {
-        return Ok(false);
-    };
+pub(super) fn is_foreign_on_disk(
+    connection: &Connection,
+    name: &str,
+    path: &Path,
+) -> rusqlite::Result<bool> {
     if is_foreign(connection, name, None)? {
         return Ok(true);
     }

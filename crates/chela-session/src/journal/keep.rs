@@ -1,7 +1,5 @@
 //! Keeping what a change replaces, for as long as there is room.
 
-use std::path::Path;
-
 use chela_core::ContentHash;
 use chela_tools::{ChangeId, FileChange};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
@@ -42,8 +40,11 @@ impl Journal {
         author: &Author<'_>,
         trust: TrustAfter,
     ) -> Result<ChangeId, JournalError> {
-        let path = named(change.path)?;
-        let keeps = change.keeps.map(named).transpose()?;
+        let path = self.name_of(change.path)?;
+        let path = path.as_str();
+        let keeps = change.keeps.map(|path| self.name_of(path)).transpose()?;
+        let home = self.home();
+        let home = home.to_str();
         let packed = change.before.map(pack);
         let room = packed.as_ref().map_or(0, |packed| packed.len() as u64) + ROW;
         if room > self.retention.bytes {
@@ -54,10 +55,10 @@ impl Journal {
         }
         let id = self.write(|tx| {
             let was = foreign::is_foreign(tx, path, change.before)?;
-            let lives_on = match keeps {
-                Some(kept) if kept == path => was,
-                Some(kept) => foreign::is_foreign_on_disk(tx, Path::new(kept))?,
-                None => false,
+            let lives_on = match (&keeps, change.keeps) {
+                (Some(kept), _) if kept == path => was,
+                (Some(kept), Some(at)) => foreign::is_foreign_on_disk(tx, kept, at)?,
+                _ => false,
             };
             let is = match trust {
                 TrustAfter::Follows => change.after.is_some() && (author.tainted || lives_on),
@@ -67,8 +68,8 @@ impl Journal {
             tx.prepare_cached(
                 "INSERT INTO changes (at, session, session_id, turn, call, tool, path, keeps, \
                  what, before_hash, before_size, before, after_hash, tainted, foreign_before, \
-                 foreign_after) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, \
-                 ?14, ?15, ?16)",
+                 foreign_after, home) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, \
+                 ?13, ?14, ?15, ?16, ?17)",
             )?
             .execute(params![
                 self.host.unix_millis(),
@@ -89,6 +90,7 @@ impl Journal {
                 author.tainted,
                 was,
                 is,
+                home,
             ])?;
             Ok(tx.last_insert_rowid())
         })?;
@@ -167,10 +169,4 @@ fn before(connection: &Connection, id: i64) -> rusqlite::Result<Option<Vec<u8>>>
 
 fn pack(bytes: &[u8]) -> Vec<u8> {
     zstd::bulk::compress(bytes, LEVEL).unwrap_or_default()
-}
-
-pub(super) fn named(path: &Path) -> Result<&str, JournalError> {
-    path.to_str().ok_or_else(|| JournalError::Name {
-        path: path.to_owned(),
-    })
 }

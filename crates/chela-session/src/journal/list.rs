@@ -37,6 +37,10 @@ pub struct Change {
     pub undone: Option<i64>,
     #[serde(skip)]
     pub(super) foreign_before: bool,
+    /// It was made in another home, of which this one is a copy.
+    pub elsewhere: bool,
+    #[serde(skip)]
+    home: Option<String>,
 }
 
 /// Which changes to show.
@@ -47,7 +51,7 @@ pub struct ListAsk {
 }
 
 const COLUMNS: &str = "id, at, session, session_id, turn, call, tool, path, keeps, what, tainted, \
-                       before_hash, after_hash, undone, foreign_before";
+                       before_hash, after_hash, undone, foreign_before, home";
 
 impl Journal {
     /// The newest changes, the newest first.
@@ -62,7 +66,13 @@ impl Journal {
         with: &[&dyn ToSql],
     ) -> Result<Vec<Change>, JournalError> {
         let found = self.read(|connection| find(connection, which, with))?;
-        Ok(found.unwrap_or_default())
+        let mut changes = found.unwrap_or_default();
+        for change in &mut changes {
+            change.elsewhere = self.is_elsewhere(&change.path, change.home.as_deref());
+            change.path = self.path_of(&change.path);
+            change.keeps = change.keeps.take().map(|kept| self.path_of(kept));
+        }
+        Ok(changes)
     }
 }
 
@@ -99,5 +109,7 @@ fn change_of(row: &Row<'_>) -> rusqlite::Result<Change> {
         after: hash(12)?,
         undone: row.get(13)?,
         foreign_before: row.get(14)?,
+        elsewhere: false,
+        home: row.get(15)?,
     })
 }

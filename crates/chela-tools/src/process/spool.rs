@@ -183,7 +183,7 @@ impl Spool {
         self.state = FileState::Closed;
         if let Some(folder) = self.path.parent() {
             ok_or_debug!(
-                std::fs::create_dir_all(folder),
+                chela_files::create_private_folder(folder),
                 "no folder for the output of a command"
             );
         }

@@ -92,7 +92,7 @@ impl History {
 
     fn open_for(&self, options: &mut OpenOptions) -> Option<std::fs::File> {
         let file = self.file.as_ref()?;
-        std::fs::create_dir_all(file.parent()?).ok()?;
+        chela_files::create_private_folder(file.parent()?).ok()?;
         options.create(true).mode(0o600).open(file).ok()
     }
 

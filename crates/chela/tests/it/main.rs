@@ -22,6 +22,7 @@ mod hostile;
 mod kill;
 mod ledger;
 mod logs;
+mod lost_updates;
 mod memory;
 mod models;
 mod prompt;

@@ -2,7 +2,7 @@
 //!
 //! What it was to keep out is not kept out, so an audit of the rest would be a false comfort.
 
-use chela_config::{ConfigSource, Diagnostic, Severity as Bad, WhyDefaults};
+use chela_config::{ConfigDiagnostic, ConfigSource, Severity as Bad, WhyDefaults};
 
 use super::{Evidence, Finding, Ground, Severity};
 
@@ -17,7 +17,7 @@ pub(super) fn config(ground: &Ground<'_>) -> Vec<Finding> {
     }
 }
 
-fn errors<'a>(ground: &'a Ground<'_>) -> impl Iterator<Item = &'a Diagnostic> {
+fn errors<'a>(ground: &'a Ground<'_>) -> impl Iterator<Item = &'a ConfigDiagnostic> {
     let found = ground.loaded.diagnostics.iter();
     found.filter(|diagnostic| diagnostic.severity == Bad::Error)
 }
@@ -39,7 +39,7 @@ fn broken(ground: &Ground<'_>) -> Option<Finding> {
 }
 
 /// One setting is not in use.
-fn unused(ground: &Ground<'_>, diagnostic: &Diagnostic) -> Finding {
+fn unused(ground: &Ground<'_>, diagnostic: &ConfigDiagnostic) -> Finding {
     let place = diagnostic.place.as_ref();
     let key = diagnostic.path.to_string();
     let evidence = Evidence {

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::model::{Config, DurationText, IdText, MemorySource, OneOrMany, OrAuto, OrOff, Secret};
-use crate::shape::{CamelKey, Shaped};
+use crate::shape::{CamelKey, HasShape};
 
 fn read<T: FromNode>(value: &Value) -> Result<T, String> {
     read_json(value).map_err(|error: ReadError| error.to_string())
@@ -28,7 +28,7 @@ fn keys_are_found_by_their_names_in_the_file() {
 #[test]
 fn every_key_of_the_shape_is_read_into_the_field_of_its_name() {
     // Fields are handed out by their order, so one that was skipped would shift all after it.
-    let Shape::Object(object) = Config::SHAPE else {
+    let ValueShape::Object(object) = Config::SHAPE else {
         panic!("the config is an object");
     };
     let default = format!("{:#?}", Config::default());
@@ -37,7 +37,9 @@ fn every_key_of_the_shape_is_read_into_the_field_of_its_name() {
         .iter()
         .filter(|field| field.shape.as_object().is_none())
     {
-        let Shape::Map(_) = field.shape else { continue };
+        let ValueShape::Map(_) = field.shape else {
+            continue;
+        };
         let read: Config = read(&json!({ field.key: { "x": {} } })).unwrap();
         let shown = format!("{read:#?}");
         let changed = shown

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chela_config::model::{NamedSecret, Secret as Written, SecretReference, SecretSource};
+use chela_config::model::{NamedSecret, Secret as Written};
 use chela_config::{KeyPath, Loaded, is_secret_key, secrets_in};
 use chela_core::secret::{CANARY, Pattern, Redactor, Secret, is_guessable};
 use chela_core::{AgentId, Host, ok_or_warn};
@@ -89,14 +89,7 @@ fn value_of(host: &Host, loaded: &Loaded, written: &Value) -> Option<String> {
     let secret = match written {
         Value::String(text) => Written::Text(text.clone()),
         Value::Number(number) => return Some(number.to_string()),
-        Value::Object(_) => {
-            let text = |key: &str| written.get(key)?.as_str();
-            Written::Reference(SecretReference {
-                source: SecretSource::from_word(text("source")?)?,
-                provider: text("provider").map(str::to_owned),
-                id: text("id")?.to_owned(),
-            })
-        }
+        Value::Object(_) => Written::Reference(chela_config::read_json(written).ok()?),
         _ => return None,
     };
     let source = KeySource::of(&secret, &loaded.config.secrets, host, loaded.env(), "");

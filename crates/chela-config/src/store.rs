@@ -16,7 +16,7 @@ use std::time::Duration;
 use chela_core::Host;
 use chela_files::{ExpectedContent, LockError, LockFile, Placement};
 
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{ConfigDiagnostic, Severity};
 use crate::sources::{ReadProblem, read_text};
 use crate::text::edit::EditError;
 
@@ -42,7 +42,7 @@ pub struct EditOutcome {
     /// The file written; the target, where the config is a symlink.
     pub path: PathBuf,
     /// Warnings about the new text.
-    pub diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<ConfigDiagnostic>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub enum StoreError {
     #[error("{} would not be valid after this change, so it was not written:{}", .path.display(), listed(.diagnostics))]
     Invalid {
         path: PathBuf,
-        diagnostics: Vec<Diagnostic>,
+        diagnostics: Vec<ConfigDiagnostic>,
     },
     #[error("{} {words} ({hint})", .path.display())]
     Unreadable {
@@ -86,7 +86,7 @@ pub enum StoreError {
     },
 }
 
-fn listed(diagnostics: &[Diagnostic]) -> String {
+fn listed(diagnostics: &[ConfigDiagnostic]) -> String {
     diagnostics
         .iter()
         .map(|diagnostic| format!("\n  {diagnostic}"))
@@ -94,14 +94,16 @@ fn listed(diagnostics: &[Diagnostic]) -> String {
 }
 
 fn what_to_do(error: &std::io::Error) -> &'static str {
-    use std::io::ErrorKind as Kind;
+    use std::io::ErrorKind as NodeKind;
     match error.kind() {
-        Kind::PermissionDenied => " (check the owner and the permissions of the folder)",
-        Kind::ReadOnlyFilesystem => " (the file system is mounted read-only)",
-        Kind::StorageFull | Kind::QuotaExceeded => " (free some space; nothing was changed)",
-        Kind::ResourceBusy => " (the file is a mount of its own: mount its folder instead)",
-        Kind::AlreadyExists => " (a file has that name; move it away)",
-        Kind::NotADirectory => " (something on the way there is not a folder)",
+        NodeKind::PermissionDenied => " (check the owner and the permissions of the folder)",
+        NodeKind::ReadOnlyFilesystem => " (the file system is mounted read-only)",
+        NodeKind::StorageFull | NodeKind::QuotaExceeded => {
+            " (free some space; nothing was changed)"
+        }
+        NodeKind::ResourceBusy => " (the file is a mount of its own: mount its folder instead)",
+        NodeKind::AlreadyExists => " (a file has that name; move it away)",
+        NodeKind::NotADirectory => " (something on the way there is not a folder)",
         _ => "",
     }
 }
@@ -132,7 +134,7 @@ impl ConfigStore {
     pub fn edit(
         &self,
         change: impl Fn(&str) -> Result<String, EditError>,
-        validate: impl Fn(&str) -> Vec<Diagnostic>,
+        validate: impl Fn(&str) -> Vec<ConfigDiagnostic>,
     ) -> Result<EditOutcome, StoreError> {
         let path = write::real_target(&self.path())?;
         write::make_folder_of(&path)?;

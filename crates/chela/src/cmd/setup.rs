@@ -150,7 +150,7 @@ impl Setup {
 }
 
 /// A finding with the home folder shortened.
-fn shown(host: &Host, found: &chela_config::Diagnostic) -> String {
+fn shown(host: &Host, found: &chela_config::ConfigDiagnostic) -> String {
     found
         .to_string()
         .replace(&*host.user_home.to_string_lossy(), "~")

@@ -2,7 +2,7 @@
 
 use chela_agent::assemble::{Ask, assemble};
 use chela_config::model::{GuardPolicy, SandboxMode, Tools};
-use chela_config::{AgentView, Provenance, Resolved};
+use chela_config::{AgentView, ResolvedValue, ValueProvenance};
 use chela_core::{AgentId, ok_or_warn};
 use chela_tools::Effect;
 use chela_tools::approvals::Document;
@@ -191,21 +191,23 @@ fn prompts(setup: &Setup, id: &AgentId) -> Vec<(&'static str, Cell)> {
     ]
 }
 
-fn cell<T>(resolved: &Resolved<T>, value: impl Fn(&T) -> String) -> Cell {
+fn cell<T>(resolved: &ResolvedValue<T>, value: impl Fn(&T) -> String) -> Cell {
     Cell {
         value: value(&resolved.value),
         from: key(&resolved.from),
     }
 }
 
-fn key(from: &Provenance) -> String {
+fn key(from: &ValueProvenance) -> String {
     match from {
-        Provenance::Defaults { path, .. } | Provenance::Agent { path, .. } => path.to_string(),
+        ValueProvenance::Defaults { path, .. } | ValueProvenance::Agent { path, .. } => {
+            path.to_string()
+        }
         other => other.to_string(),
     }
 }
 
-fn limit(tokens: &Resolved<Option<u64>>, chars: &Resolved<u64>) -> Cell {
+fn limit(tokens: &ResolvedValue<Option<u64>>, chars: &ResolvedValue<u64>) -> Cell {
     match tokens.value {
         Some(count) => Cell {
             value: format!("{count} tokens"),

@@ -64,7 +64,7 @@ pub use settings::{
 };
 pub use signature::{
     BrokenSignature, Difference, KeyError, Manifest, ManifestError, PublicKey, Publishers,
-    SecretKey, SignError, Signature, UnusablePublisher, new_key, sign, verify,
+    SecretKey, SignError, Signature, UnusablePublisher, new_key, sign, verify, verify_list,
 };
 pub use skill::{FileKind, MAX_DESCRIPTION_CHARS, Skill, SkillFile};
 pub use source::{Places, Root, Source, Standing, roots};

@@ -8,6 +8,9 @@
 //! Begin with [`Library::open`]; ask it [`Library::for_agent`] for a snapshot, and that for the
 //! [`AgentSkills::listing`].
 
+// This crate reads bytes of others: no text of theirs may end a turn.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice))]
+
 mod agent_skills;
 mod author;
 mod body;

@@ -1,5 +1,10 @@
 //! A difference of two texts, as `diff -u` writes it. Made for removals and additions of lines.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "places of changes are numbered by the steps they index"
+)]
+
 const CONTEXT: usize = 2;
 
 pub fn unified(label: &str, before: &str, after: &str) -> String {
@@ -27,7 +32,10 @@ pub fn unified(label: &str, before: &str, after: &str) -> String {
         let count = |kinds: &[char], range: &[(char, &str)]| {
             range.iter().filter(|step| kinds.contains(&step.0)).count()
         };
-        let (before, here) = (&steps[..start], &steps[start..end]);
+        let (before, here) = (
+            steps.get(..start).unwrap_or_default(),
+            steps.get(start..end).unwrap_or_default(),
+        );
         out.push_str(&format!(
             "@@ -{},{} +{},{} @@\n",
             count(&[' ', '-'], before) + usize::from(!old.is_empty()),

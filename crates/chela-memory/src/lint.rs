@@ -113,7 +113,10 @@ fn contradictions(units: &[(&str, Chunk)]) -> Vec<Finding> {
     }
     by_key
         .into_iter()
-        .filter(|(_, said)| said.iter().any(|(value, _)| *value != said[0].0))
+        .filter(|(_, said)| {
+            let first = said.first().map(|(value, _)| value);
+            said.iter().any(|(value, _)| Some(value) != first)
+        })
         .map(|(key, said)| Finding {
             kind: FindingKind::Contradiction,
             message: format!("\"{key}\" is said to be different things; keep what holds"),

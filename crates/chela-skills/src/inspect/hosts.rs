@@ -72,7 +72,9 @@ impl Link {
 pub(super) fn links(line: &str) -> Vec<Link> {
     let mut found = Vec::new();
     for (at, mark) in line.match_indices("://") {
-        let scheme = line[..at]
+        let scheme = line
+            .get(..at)
+            .unwrap_or_default()
             .rsplit(|c: char| !c.is_ascii_alphanumeric())
             .next()
             .unwrap_or_default();
@@ -83,7 +85,7 @@ pub(super) fn links(line: &str) -> Vec<Link> {
         let Some(web) = web else { continue };
         let plain = !web.ends_with('s') || *web == "ws";
         found.extend(link(
-            &line[at + mark.len()..],
+            line.get(at + mark.len()..).unwrap_or_default(),
             plain && !scheme.ends_with('s'),
         ));
     }
@@ -112,7 +114,10 @@ fn link(rest: &str, plain: bool) -> Option<Link> {
             c.is_whitespace() || "\"'`<>()[]{}|\\^,;*".contains(c) || c == '。' || c == '，'
         })
         .unwrap_or(rest.len());
-    let target = rest[..end].trim_end_matches(['.', ':', '!', '…']);
+    let target = rest
+        .get(..end)
+        .unwrap_or_default()
+        .trim_end_matches(['.', ':', '!', '…']);
     let near = target.is_empty() || target.starts_with('$');
     let target = target
         .rsplit_once('@')
@@ -131,7 +136,8 @@ fn bare(line: &str) -> Vec<Link> {
     let mut found = Vec::new();
     for tool in ["curl ", "wget "] {
         for (at, _) in line.match_indices(tool) {
-            let words = line[at + tool.len()..].split_whitespace().take(8);
+            let rest = line.get(at + tool.len()..).unwrap_or_default();
+            let words = rest.split_whitespace().take(8);
             let word = words
                 .map(|word| word.trim_matches(['"', '\'', '`', ')', '(']))
                 .take_while(|word| !word.starts_with(['|', '>', '&', ';']))

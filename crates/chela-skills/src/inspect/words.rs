@@ -75,7 +75,7 @@ impl Words {
         };
         let mut found = Self::default();
         for hit in finder.find_overlapping_iter(line) {
-            found.0 |= kinds[hit.pattern().as_usize()].0;
+            found.0 |= kinds.get(hit.pattern().as_usize()).map_or(0, |kind| kind.0);
         }
         found
     }

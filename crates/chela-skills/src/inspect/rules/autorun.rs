@@ -15,7 +15,9 @@ patterns! {
 }
 
 pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     let text = line.text.as_str();
     if (text.contains("!!") || text.contains("!ruby")) && YAML_OBJECT.is_in(text) {
         let what = "builds an object while being read, which runs code in careless readers";

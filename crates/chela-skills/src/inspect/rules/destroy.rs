@@ -12,7 +12,9 @@ patterns! {
 }
 
 pub(super) fn look(page: &Page, at: usize, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     if !line.words.have_any(Words::DESTROY | Words::MINE) {
         return;
     }
@@ -120,17 +122,17 @@ pub(super) fn across(page: &Page) -> Vec<crate::finding::Finding> {
     let has = |pattern: &super::pattern::Pattern| {
         page.lines
             .iter()
-            .position(|line| line.zone == Zone::Code && pattern.is_in(&line.text))
+            .find(|line| line.zone == Zone::Code && pattern.is_in(&line.text))
     };
     if page.kind == Kind::Code
-        && let Some(at) = has(&HARD_CIPHER)
+        && let Some(line) = has(&HARD_CIPHER)
         && has(&WALKS).is_some()
         && has(&DROPS).is_some()
         && has(&DECRYPTS).is_none()
     {
         let what = "encrypts files one after the other and deletes what they were";
         let sign = Sign::new("locks-files", Weight::Dangerous, what);
-        found.push(super::finding(&page.path, &page.lines[at], &sign));
+        found.push(super::finding(&page.path, line, &sign));
     }
     for (at, line) in page.lines.iter().enumerate() {
         let loops = line.words.have(Words::LOOP) && FLOOD.is_in(&line.text);

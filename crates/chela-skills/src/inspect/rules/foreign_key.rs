@@ -16,7 +16,9 @@ patterns! {
 static SERVICES: RuleTable = rule_table!("services.txt");
 
 pub(super) fn look(page: &Page, at: usize, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     let text = line.text.as_str();
     if !line.words.have(Words::SECRET | Words::POST) || !SENDS.is_in(text) {
         return;

@@ -175,9 +175,9 @@ fn is_body(page: &Page, sink: &Line) -> bool {
         .lines
         .iter()
         .position(|line| line.number == sink.number);
-    let statement = at.map_or(&[][..], |at| &page.lines[at..page.lines.len().min(at + 5)]);
-    statement.iter().any(|line| BODY.is_in(&line.text))
-        && !statement.iter().any(|line| HEADERS.is_in(&line.text))
+    let statement = || page.lines.iter().skip(at.unwrap_or(usize::MAX)).take(5);
+    statement().any(|line| BODY.is_in(&line.text))
+        && !statement().any(|line| HEADERS.is_in(&line.text))
 }
 
 fn takings(page: &Page) -> Vec<Taking<'_>> {
@@ -194,7 +194,7 @@ fn takings(page: &Page) -> Vec<Taking<'_>> {
         if data && !COMMAND_IN_DATA.is_in(&line.text) {
             continue;
         }
-        let near = || page.lines[at..page.lines.len().min(at + 4)].iter();
+        let near = || page.lines.iter().skip(at).take(4);
         if ENV_WALK.is_in(&line.text) && near().any(|next| SIFTS.is_in(&next.text)) {
             found.push(Taking {
                 page,

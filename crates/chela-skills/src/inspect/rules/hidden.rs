@@ -201,7 +201,12 @@ fn comments(path: &str, text: &str) -> Vec<Finding> {
         let mut inside = Vec::new();
         rules::look(&page, &Known::default(), &mut inside);
         let worst = inside.iter().map(|finding| finding.severity).max();
-        let line = text[..span.start()].matches('\n').count() + 1;
+        let line = text
+            .get(..span.start())
+            .unwrap_or_default()
+            .matches('\n')
+            .count()
+            + 1;
         let line = u32::try_from(line).unwrap_or(u32::MAX);
         let lower = plain::clean(inner).replace('\n', " ");
         let bad = order::drops_rules(&lower)

@@ -61,7 +61,9 @@ pub(super) fn secret_in(line: &Line) -> Option<Secret> {
 
 /// A secret and its way out in one line, or in two neighbouring lines of instructions.
 pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     let (words, text) = (line.words, line.text.as_str());
     let near_only = || links(text).iter().any(|link| link.place == Place::Near);
     if words.have(Words::SECRET | Words::POST)
@@ -182,7 +184,9 @@ pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>)
 
 /// Secrets put into a file, and the file sent a few lines below.
 fn packed(page: &Page, at: usize, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     let Some(file) = SENT_ANY_FILE.captured(&line.text) else {
         return;
     };
@@ -236,7 +240,9 @@ fn foreign(link: &Link, known: &Known) -> bool {
 
 /// Instructions to collect something private and send it away.
 fn told_to_send(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     if !line.words.have_any(Words::UPLOAD | Words::POST) || !SENDS_TO.is_in(&line.text) {
         return;
     }

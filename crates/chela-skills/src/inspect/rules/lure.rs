@@ -13,7 +13,9 @@ patterns! {
 }
 
 pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     locked_archive(page, at, signs);
     pasted(page, at, signs);
     program(page, at, known, signs);
@@ -32,7 +34,9 @@ pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>)
 
 /// An archive with a password: the password is there so that no scanner sees what is inside.
 fn locked_archive(page: &Page, at: usize, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     if !line.words.have(Words::ARCHIVE | Words::PASSWORD) || !ARCHIVE_PASSWORD.is_in(&line.text) {
         return;
     }
@@ -57,7 +61,9 @@ fn locked_archive(page: &Page, at: usize, signs: &mut Vec<Sign>) {
 
 /// Copy a command from a page and paste it into a terminal.
 fn pasted(page: &Page, at: usize, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     if !line.words.have(Words::COPY | Words::TERMINAL) || !PASTE_IN_TERMINAL.is_in(&line.text) {
         return;
     }
@@ -93,7 +99,9 @@ fn pasted(page: &Page, at: usize, signs: &mut Vec<Sign>) {
 
 /// A requirement whose installation is behind a link that does not say where it leads.
 fn vague_link(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     if !line.words.have(Words::LINK) || !VAGUE.is_in(&line.text) {
         return;
     }
@@ -127,7 +135,9 @@ fn vague_link(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
 
 /// A program to download and start before the skill is said to work.
 fn program(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     if !line.words.have(Words::LINK) {
         return;
     }
@@ -169,7 +179,9 @@ fn program(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
 
 /// Text hosts that hold what is to be run.
 fn paste_host(page: &Page, at: usize, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     if !links(&line.text)
         .iter()
         .any(|link| link.place == Place::Paste)

@@ -58,10 +58,11 @@ fn one_step(one: &str, other: &str) -> bool {
         return false;
     }
     let head = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
-    let tail = a[head..]
+    let rest = |name: &[char]| name.get(head..).unwrap_or_default().to_vec();
+    let tail = rest(&a)
         .iter()
         .rev()
-        .zip(b[head..].iter().rev())
+        .zip(rest(&b).iter().rev())
         .take_while(|(x, y)| x == y)
         .count();
     a.len().max(b.len()) - head - tail <= 1

@@ -38,7 +38,9 @@ pub(super) fn is_quoted(text: &str) -> bool {
 }
 
 pub(super) fn look(page: &Page, at: usize, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     if !line.words.have(Words::ORDER) {
         return;
     }
@@ -101,7 +103,9 @@ pub(super) fn look(page: &Page, at: usize, signs: &mut Vec<Sign>) {
 
 /// How bad it is to keep something from the owner: by what it is.
 fn behind_your_back(page: &Page, at: usize, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     let text = line.text.as_str();
     let harm = page.near(at, 4).iter().any(|near| {
         let sends = near.words.have(Words::LINK)

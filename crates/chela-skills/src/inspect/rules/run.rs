@@ -17,7 +17,9 @@ patterns! {
 }
 
 pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     let (words, text) = (line.words, line.text.as_str());
     if words.have(Words::FETCH | Words::SHELL) || words.have(Words::FETCH | Words::RUN) {
         let fetched_into_shell = (PIPED.is_in(text)

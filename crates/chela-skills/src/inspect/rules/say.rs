@@ -16,7 +16,9 @@ patterns! {
 }
 
 pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     if page.kind != Kind::Prose {
         return;
     }
@@ -117,7 +119,9 @@ pub(super) fn hoard(page: &Page) -> Option<Finding> {
 
 /// Something private and a way out of the machine, in a sentence or in neighbouring ones.
 fn sends(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     let text = line.text.as_str();
     let here_private = line.words.have(Words::SECRET) && PRIVATE.is_in(text);
     let here_personal = !here_private && line.zone == Zone::Prose && PERSONAL.is_in(text);
@@ -167,7 +171,10 @@ fn sends(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
         _ => Weight::Note,
     };
     let what = "says to send something private to a place the skill is not about";
-    let told = page.lines[at].about == About::Nothing;
+    let told = page
+        .lines
+        .get(at)
+        .is_some_and(|line| line.about == About::Nothing);
     if weight > Weight::Note || told {
         signs.push(Sign::new("secrets-out", weight, what));
     }
@@ -188,12 +195,17 @@ fn foreign(link: &Link, known: &Known) -> bool {
 
 /// Text that poses as a turn of the conversation or as its system part.
 fn turn(page: &Page, at: usize, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     if line.zone == Zone::Code || !TURN.is_in(&line.text) || order::is_quoted(&line.text) {
         return;
     }
-    let after = page.lines[at..page.lines.len().min(at + 4)]
+    let after = page
+        .lines
         .iter()
+        .skip(at)
+        .take(4)
         .filter(|next| next.number <= line.number + 4);
     let mut weight = Weight::Note;
     for next in after {
@@ -214,7 +226,9 @@ fn turn(page: &Page, at: usize, signs: &mut Vec<Sign>) {
 
 /// Orders that are to stay with the agent.
 fn lives_by(page: &Page, at: usize, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     let text = line.text.as_str();
     if line.zone == Zone::Code || !LIVES_BY.is_in(text) || !PUTS.is_in(text) {
         return;
@@ -238,7 +252,9 @@ fn lives_by(page: &Page, at: usize, signs: &mut Vec<Sign>) {
 
 /// Money on its way to somebody the skill names.
 fn pays(page: &Page, at: usize, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     if line.zone == Zone::Code {
         return;
     }

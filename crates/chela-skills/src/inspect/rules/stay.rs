@@ -14,7 +14,9 @@ patterns! {
 }
 
 pub(super) fn look(page: &Page, at: usize, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     let (words, text) = (line.words, line.text.as_str());
     if words.have(Words::PERSIST) {
         persistence(page, at, signs);
@@ -87,7 +89,9 @@ pub(super) fn loosens(page: &Page) -> Option<Finding> {
 }
 
 fn persistence(page: &Page, at: usize, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     let text = line.text.as_str();
     let foreign = REMOTE.is_in(text);
     if DOORS.is_in(text) {

@@ -73,7 +73,13 @@ impl LogHandle {
         standard: LogSettings,
         redaction: LogRedaction,
     ) -> Result<Self, SetGlobalDefaultError> {
-        let shared = Arc::new(Shared {
+        let log = Self::new(host, standard, redaction);
+        tracing::subscriber::set_global_default(log.subscriber())?;
+        Ok(log)
+    }
+
+    fn new(host: &Host, standard: LogSettings, redaction: LogRedaction) -> Self {
+        Self(Arc::new(Shared {
             host: host.clone(),
             filters: RwLock::new(Filters::of(&standard)),
             outlets: Mutex::new(Outlets::Waiting {
@@ -81,10 +87,11 @@ impl LogHandle {
                 standard,
             }),
             redaction,
-        });
-        let subscriber = tracing_subscriber::registry().with(LogLayer(Arc::clone(&shared)));
-        tracing::subscriber::set_global_default(subscriber)?;
-        Ok(Self(shared))
+        }))
+    }
+
+    fn subscriber(&self) -> impl tracing::Subscriber + Send + Sync + 'static {
+        tracing_subscriber::registry().with(LogLayer(Arc::clone(&self.0)))
     }
 
     /// Says where lines go; those that waited go there too.
@@ -290,3 +297,6 @@ impl OpenOutlets {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

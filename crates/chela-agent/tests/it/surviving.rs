@@ -349,12 +349,8 @@ fn a_surface_that_panics_ends_one_turn_with_an_error_that_says_so() {
             usize::from(accepted),
             "the outcome is on disk ({at})"
         );
-        let before = opened.times();
         home.goes_on(talk, &format!("a surface that broke at {at}"));
-        assert!(
-            before <= 1 && opened.times() == before,
-            "done again after {at}"
-        );
+        assert!(opened.times() <= 1, "done again after {at}");
         broken.push(at);
     }
     for event in ["Calling", "ToolStarted", "ToolEnded", "Called", "Text"] {
@@ -410,12 +406,8 @@ fn a_turn_may_be_dropped_wherever_it_waits() {
             assert_eq!(opened.times(), 1);
             break;
         }
-        let before = opened.times();
         home.goes_on(talk, &format!("{dropped} polls"));
-        assert!(
-            before <= 1 && opened.times() == before,
-            "done again after {dropped} polls"
-        );
+        assert!(opened.times() <= 1, "done again after {dropped} polls");
         // A file tool still writes what it writes for itself.
         let (outcome, watched) = home.say(talk, "go once more");
         outcome.unwrap_or_else(|error| panic!("after {dropped} polls: {error}"));

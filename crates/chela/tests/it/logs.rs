@@ -31,10 +31,13 @@ fn mode(path: &Path) -> u32 {
 
 /// Asks for a tool, and answers then.
 fn reading() -> Script {
-    Script::steps([
-        Step::tool("read", json!({ "path": "AGENTS.md" })),
-        after_tool(Step::reply("Read.")),
-    ])
+    Script {
+        otherwise: Some(Step::reply("Hello.")),
+        ..Script::steps([
+            Step::tool("read", json!({ "path": "AGENTS.md" })),
+            after_tool(Step::reply("Read.")),
+        ])
+    }
 }
 
 #[test]
@@ -66,7 +69,7 @@ fn a_turn_leaves_lines_with_the_ids_of_the_ledger() {
     let audit = scene.home.run(&["audit", "show", "--json"]).ok();
     let id = call["ids"]["call"].as_str().unwrap();
     assert!(
-        audit.contains(&format!("\"{id}\"")),
+        audit.contains(&format!("\\\"call\\\":\\\"{id}\\\"")),
         "{id} is not in {audit}"
     );
     assert!(call["time"].as_str().unwrap().ends_with('Z') && call["pid"].is_u64());
@@ -333,11 +336,13 @@ fn lines_can_be_picked_by_level_and_age() {
 
 #[test]
 fn no_secret_reaches_the_log_also_not_in_an_error() {
-    // The endpoint throws the key it was called with back, in an error that is logged.
+    // The endpoint throws the key it was called with back, and another one it cannot know.
+    let other = &bait::environment()[0].1;
+    let body = json!({ "error": { "message": format!("bad key {KEY}, not {other}") } });
     let scene = Scene::new(Script::always(Step::page(
         401,
         "application/json",
-        &format!(r#"{{"error":{{"message":"bad key {KEY}"}}}}"#),
+        body.to_string(),
     )));
     let run = scene.home.run(&["chat", "-m", "hi", "--log", "trace"]);
     assert_ne!(run.code, 0);

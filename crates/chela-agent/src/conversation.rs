@@ -25,7 +25,7 @@ use chela_core::{AgentId, Audience, SessionForm, SessionKey};
 use chela_guard::flow::{Provenance, Taint};
 use chela_model::{Chain, ResolveError, Usage};
 use chela_tools::exec::Commands;
-use chela_tools::{Policy, PolicyAsk, Sender, Tool, Toolbox};
+use chela_tools::{Policy, PolicyAsk, Sender, Tool, Toolbox, check_own_names};
 use tokio::sync::Notify;
 
 use crate::agent::{Agents, OpenError};
@@ -188,6 +188,7 @@ impl Conversation {
         ask: ConversationAsk,
         role: Role,
     ) -> Result<Self, OpenError> {
+        check_own_names(&ask.own.0)?;
         let (agent, key) = agents
             .assembler
             .who_of(ask.agent.as_ref(), ask.session.as_ref())?;

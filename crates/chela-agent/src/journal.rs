@@ -19,7 +19,7 @@ use chela_store::FileError;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 pub use list::{Change, ListAsk};
-pub(crate) use pen::{Draft, Pen};
+pub(crate) use pen::Pen;
 pub use undo::{
     Conflict, Conflicts, UndoError, UndoPlan, UndoStep, Undone, Which, undone_in_words,
 };

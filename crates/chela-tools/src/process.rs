@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::schema::{self, Kind, Schema};
-use crate::{Call, Effect, Output, Prospect, Running, Sink, SinkKind, Spec, Tool};
+use crate::{Call, CallTarget, Effect, Output, Prospect, Running, Sink, SinkKind, Spec, Tool};
 
 pub use job::{Ended, Job, Launch, Talk};
 pub use plain::plain;
@@ -217,6 +217,13 @@ impl Tool for ProcessTool {
             Some("kill") => Effect::WriteReversible,
             _ => Effect::Irreversible,
         })
+    }
+
+    fn targets(&self, arguments: &Map<String, Value>) -> Vec<CallTarget> {
+        let id = arguments.get("sessionId").and_then(Value::as_str);
+        id.map(|id| CallTarget::Process(id.trim().to_owned()))
+            .into_iter()
+            .collect()
     }
 
     fn run<'a>(&'a self, call: Call<'a>) -> Running<'a> {

@@ -155,9 +155,9 @@ impl Conversation {
             ToolUse::None => toolbox.restrict(&[]),
         };
         let granted: Vec<String> = toolbox
-            .specs()
-            .map(|spec| spec.name.to_string())
-            .filter(|name| self.is_granted(name))
+            .tools()
+            .filter(|tool| self.is_granted(tool.as_ref()))
+            .map(|tool| tool.spec().name.to_string())
             .collect();
         Ok(toolbox.restrict(&granted))
     }

@@ -1,11 +1,14 @@
 //! Running the tools a model asked for.
 
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use chela_config::model::ExternalNotice;
 use chela_core::{Origin, Trust};
 use chela_model::{Message, Part, ToolCall};
-use chela_tools::{Approver, Call, Effect, Output, Piece, Progress, Scope, Success, Toolbox};
+use chela_tools::{
+    Approver, Call, CallTarget, Effect, Output, Piece, Progress, Scope, Success, Toolbox,
+};
 use futures_util::future::join_all;
 use serde_json::Value;
 use tokio::time::sleep;
@@ -84,6 +87,7 @@ impl Turn<'_> {
             summary: summary(call),
             arguments: Value::Object(call.arguments.clone()),
         });
+        let mut read = Vec::new();
         let output = match &call.malformed {
             Some(text) => Output::failed(format!(
                 "The arguments of {} are not a JSON object, so nothing was done: {}",
@@ -102,7 +106,7 @@ impl Turn<'_> {
                     // Nothing happens: it does no harm when this cannot be written down.
                     let _ = self.book_call(call, case.prospect.effect, &decision);
                     let kept = match &asked {
-                        Some(asked) => self.keep_proposal(call, &case, toolbox, asked).await,
+                        Some(asked) => self.keep_proposal(call, &case, asked).await,
                         None => None,
                     };
                     Output::failed(words + kept.unwrap_or_default())
@@ -118,7 +122,8 @@ impl Turn<'_> {
                         return self.refused(call, &why);
                     }
                     self.talk.sessions.begin_call(&self.session, &call.id)?;
-                    let watch = self.watch(call, case.prospect.effect);
+                    let watch = self.watch(call, &case);
+                    read = files_read(&case);
                     let scope = yes.map(|yes| yes.scope);
                     let output = self.make(call, toolbox, &case, scope).await;
                     if let Some(watch) = watch {
@@ -133,7 +138,8 @@ impl Turn<'_> {
         };
         let output = self.screened(call, output);
         self.book_result(call, &output);
-        self.talk.note_reading(&self.session, call, &output)?;
+        self.talk
+            .note_reading(&self.session, call, &read, &output)?;
         let notice = self.notice_about(&output);
         self.talk
             .sessions
@@ -224,6 +230,21 @@ impl Turn<'_> {
             ))),
         }
     }
+}
+
+/// The files a call that only reads is about.
+fn files_read(case: &Case) -> Vec<PathBuf> {
+    if !matches!(case.prospect.effect, Effect::Read | Effect::ReadUntrusted) {
+        return Vec::new();
+    }
+    let targets = case.prepared.tool.targets(&case.prepared.arguments);
+    targets
+        .into_iter()
+        .filter_map(|target| match target {
+            CallTarget::File(path) => Some(path),
+            _ => None,
+        })
+        .collect()
 }
 
 /// Calls that may run side by side, in order.

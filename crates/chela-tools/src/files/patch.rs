@@ -15,11 +15,14 @@ use super::change::Change;
 use super::edit::whole_text;
 use super::masked;
 use super::text::Shape;
-use super::{Files, MOST_FILE_BYTES, counted};
-use crate::blocking::{Blocking, Foreseen, Job};
+use super::{Files, MOST_FILE_BYTES, as_targets, counted, real_path};
+use crate::blocking::{Blocking, Foreseen, Foresight, Job};
 use crate::place::{Access, EntryKind, PlaceError, Spot};
 use crate::schema::{Kind, Schema};
-use crate::{ChangeId, Effect, FileChange, Output, Sink, SinkKind, Spec, Success, Tool};
+use crate::{
+    ChangeId, Effect, FileChange, FilePreview, Output, Sink, SinkKind, Spec, Success, Tool,
+    ToolNeed, WriteExtent,
+};
 
 use parse::Section;
 
@@ -31,7 +34,13 @@ pub(super) struct Arguments {
 
 pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
     Arc::new(Foreseen {
-        effect,
+        sight: Foresight {
+            effect: Some(effect),
+            targets: Some(|files, arguments| as_targets(paths(files, arguments))),
+            writes: Some((WriteExtent::Part, paths)),
+            preview: Some(preview),
+            needs: &[ToolNeed::Folders],
+        },
         tool: Blocking {
         spec: Spec {
             name: "apply_patch".into(),
@@ -56,16 +65,45 @@ pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
 
 /// Writing to a file that shapes the agent is more than writing.
 fn effect(files: &Files, arguments: &Arguments) -> Effect {
+    let places = files.patch_places.imagined();
     let sections = parse::parse(&arguments.patch).unwrap_or_default();
     let paths = sections.iter().flat_map(Section::paths);
     paths
-        .map(|path| files.effect_at(files.patch_places.locate_new(path)))
+        .map(|path| files.effect_at(places.locate_new(path)))
         .max_by_key(|effect| match effect {
             Effect::Config => 2,
             Effect::Persona => 1,
             _ => 0,
         })
         .unwrap_or(Effect::WriteReversible)
+}
+
+/// Every file it touches.
+fn paths(files: &Files, arguments: &Arguments) -> Vec<PathBuf> {
+    let places = files.patch_places.imagined();
+    let sections = parse::parse(&arguments.patch).unwrap_or_default();
+    let paths = sections.iter().flat_map(Section::paths);
+    paths
+        .flat_map(|path| real_path(places.locate_new(path)))
+        .collect()
+}
+
+/// What each section would do by itself: one that cannot be applied hides no other.
+fn preview(files: &Files, arguments: &Arguments) -> Vec<FilePreview> {
+    let sections = parse::parse(&arguments.patch).unwrap_or_default();
+    let files = files.imagined();
+    let outcomes = sections
+        .iter()
+        .filter_map(|section| plan(&files, section, &[]).ok())
+        .flatten();
+    outcomes
+        .filter(|outcome| outcome.before != outcome.after)
+        .map(|outcome| FilePreview {
+            path: outcome.spot.path().to_owned(),
+            before: outcome.before,
+            after: outcome.after,
+        })
+        .collect()
 }
 
 /// One file as the patch leaves it.

@@ -5,6 +5,7 @@ mod dependencies;
 mod docs;
 #[cfg(test)]
 mod keys;
+mod platforms;
 #[cfg(test)]
 mod rooms;
 
@@ -20,6 +21,7 @@ cargo xtask <chore>
   docs [--check]   build the API docs, write or check the generated pages
   bench [FILTER]   run the benchmarks
   fuzz [SECONDS]   run every fuzz target for a while (default 60 s each)
+  check-platforms  compile for other systems, as far as their libraries are installed
   guard-bench FILE replay recorded attacks through the agent and print the table
   ci               what a change must pass: fmt, lint, test, docs
 ";
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         ["bench", rest @ ..] => bench(rest),
         ["fuzz"] => fuzz("60"),
         ["fuzz", seconds] => fuzz(seconds),
+        ["check-platforms"] => platforms::check(),
         ["guard-bench", file] => guard_bench(file),
         ["ci"] => ci(),
         _ => Err(format!("{HELP}\nunknown chore: {}", words.join(" "))),

@@ -131,6 +131,19 @@ fn looks_like_zone(zone: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || "/_+-".contains(c))
 }
 
+/// Memory and environment hold keys, and the commands this program starts run as the same user:
+/// the kernel is asked to show them neither.
+#[cfg(target_os = "linux")]
+pub fn hide_memory() {
+    use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+    // An older kernel that cannot is no reason to refuse to start.
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+}
+
+/// Other systems let a user's programs read each other only with rights they ask for.
+#[cfg(not(target_os = "linux"))]
+pub fn hide_memory() {}
+
 #[cfg(test)]
 mod tests {
     use super::looks_like_zone;

@@ -16,7 +16,6 @@ use std::process::ExitCode;
 use chela_core::secret::Redactor;
 use chela_sandbox::{HELPER_COMMAND, HELPER_FAILED};
 use clap::Parser;
-use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 use crate::cli::Cli;
 use crate::fail::{Exit, Fail};
@@ -39,8 +38,7 @@ fn main() -> ExitCode {
             }
         };
     }
-    // Its memory and its environment hold keys; the commands it starts run as the same user.
-    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    machine::hide_memory();
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {

@@ -7,6 +7,7 @@ mod elevation;
 mod ending;
 mod flush;
 mod lane;
+mod own_tools;
 mod prefix;
 mod pruning;
 mod remembering;
@@ -126,6 +127,8 @@ pub struct Conversation {
     pub(crate) key: SessionKey,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) ask: ConversationAsk,
+    /// Tools of whoever embeds the agent, as they are now.
+    own: Mutex<Vec<Arc<dyn Tool>>>,
     /// What its calls do to the files that shape the agent. Goes before the commands do.
     pub(crate) writes: Writes,
     /// The commands it started; they end with it.
@@ -244,6 +247,7 @@ impl Conversation {
             view,
             key,
             sessions,
+            own: Mutex::new(ask.own.0.clone()),
             ask,
             children: Children(Arc::new(Runs::default())),
             grant: kept.map_or(role.grant.clone(), |kept| kept.meet(&role.grant)),
@@ -410,7 +414,8 @@ impl Conversation {
 
     /// The tools of this session.
     pub fn toolbox(&self) -> Result<Toolbox, OpenError> {
-        Ok(self.prefix()?.toolbox.clone())
+        let prefix = self.prefix()?;
+        Ok(self.current_tools(&prefix))
     }
 
     /// The message's own limits on tools: they are enforced when a tool runs, so that the list a

@@ -25,6 +25,7 @@ mod room;
 mod screening;
 mod tail;
 mod told;
+mod tool_changes;
 mod wrote;
 
 use std::pin::Pin;

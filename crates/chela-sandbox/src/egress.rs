@@ -195,6 +195,13 @@ impl Wanted {
     }
 }
 
+/// Where the head of a request wants to go, for fuzzing: the bytes are a sandboxed program's.
+#[doc(hidden)]
+pub fn wanted_host(head: &[u8]) -> Option<(String, u16)> {
+    let wanted = Wanted::read(head).ok()?;
+    Some((wanted.host, wanted.port))
+}
+
 /// `host:port`, `[v6]:port`.
 fn authority(text: &str, default: Option<u16>) -> Option<(String, u16)> {
     if text.contains('@') {

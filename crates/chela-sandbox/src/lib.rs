@@ -32,6 +32,8 @@ mod walls;
 pub use bounds::Bounds;
 pub use cgroup::{Cgroup, Counting};
 pub use decide::{SandboxAsk, Sandboxed, Standing, standing, wants};
+#[doc(hidden)]
+pub use egress::wanted_host;
 pub use egress::{Hosts, Proxy};
 pub use family::{Family, FamilyWatch, Leader, MARK};
 pub use machine::{Backend, Machine, is_known};

@@ -72,6 +72,13 @@ pub(crate) fn image_tool(files: &Arc<Files>) -> Arc<dyn Tool> {
     image::tool(files)
 }
 
+/// What the updates and additions of a patch would make of a text: foreign bytes end to end, for
+/// fuzzing.
+#[doc(hidden)]
+pub fn patched(patch: &str, text: &str) -> Vec<String> {
+    patch::read_and_apply(patch, text)
+}
+
 /// Where a file that was found really is.
 fn real_path(found: Result<Spot, PlaceError>) -> Vec<PathBuf> {
     found

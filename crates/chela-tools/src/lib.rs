@@ -35,6 +35,8 @@ pub use bound::Bound;
 pub use chela_guard::approval::{Answer, Approver, Headless, Question, Scope};
 pub use chela_guard::{Effect, Sink, SinkKind};
 pub use elevated::{Elevation, ElevationAsk, ElevationWho, elevation};
+#[doc(hidden)]
+pub use files::patched;
 pub use files::{ImageInput, MOST_FILE_BYTES, picture_mime};
 pub use foresight::{CallTarget, CallWrites, FilePreview, ToolNeed, WriteExtent};
 pub use journal::{ChangeId, FileChange, Journal};

@@ -80,6 +80,10 @@ impl std::fmt::Debug for ToolboxSettings<'_> {
 pub struct Toolbox {
     /// What the model is told of, in order.
     tools: Arc<[Arc<dyn Tool>]>,
+    /// The tools of an embedder as they are now, where that was said.
+    own_now: Option<Arc<[Arc<dyn Tool>]>>,
+    /// Names a model was told of, by this process or another.
+    told: Arc<[String]>,
     /// What the policy of the session keeps out: the name and why.
     left_out: Arc<[(String, String)]>,
     policy: Arc<Policy>,
@@ -172,6 +176,8 @@ impl Toolbox {
         });
         Self {
             tools: tools.into(),
+            own_now: None,
+            told: Arc::default(),
             left_out: left_out.into(),
             policy: Arc::new(policy),
             turn: None,
@@ -183,18 +189,77 @@ impl Toolbox {
         }
     }
 
-    /// What the model is told, always in the same order.
+    /// What there is, always in the same order: what the model was told of, then what came since.
     pub fn specs(&self) -> impl Iterator<Item = &Spec> {
-        self.tools.iter().map(|tool| tool.spec())
+        self.tools().map(|tool| tool.spec())
     }
 
     /// The tools behind them, in the same order.
     pub fn tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
-        self.tools.iter()
+        let told = self.tools.iter();
+        told.filter_map(move |tool| self.get(&tool.spec().name))
+            .chain(self.new_tools())
     }
 
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.tools.iter().find(|tool| &*tool.spec().name == name)
+        let named = |tool: &&Arc<dyn Tool>| &*tool.spec().name == name;
+        match &self.own_now {
+            Some(own) if !policy::is_built_in(name) => own.iter().find(named),
+            _ => self.tools.iter().find(named),
+        }
+    }
+
+    /// The same tools with those of an embedder as they are now: what came since the model was
+    /// told of them can be called, what went cannot. The policy of the session holds for them.
+    #[must_use]
+    pub fn with_own(&self, own: Vec<Arc<dyn Tool>>) -> Self {
+        let allowed = own.into_iter().filter(|tool| {
+            let name = &tool.spec().name;
+            names::check_name(name).is_ok() && self.policy.explain(name).is_in()
+        });
+        Self {
+            own_now: Some(allowed.collect()),
+            ..self.clone()
+        }
+    }
+
+    /// The same tools, after a model was told of these.
+    #[must_use]
+    pub fn having_told(&self, names: Vec<String>) -> Self {
+        Self {
+            told: names.into(),
+            ..self.clone()
+        }
+    }
+
+    /// What came since the model was told of the tools.
+    pub fn gained(&self) -> impl Iterator<Item = &Spec> {
+        self.new_tools().map(|tool| tool.spec())
+    }
+
+    fn new_tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        let own = self.own_now.iter().flat_map(|own| own.iter());
+        own.filter(move |tool| !self.was_told(&tool.spec().name))
+    }
+
+    /// The names of what went since the model was told of the tools.
+    pub fn lost(&self) -> Vec<&str> {
+        let told = self.told.iter().map(String::as_str);
+        let mut names: Vec<&str> = self
+            .tools
+            .iter()
+            .map(|tool| &*tool.spec().name)
+            .chain(told)
+            .filter(|name| !policy::is_built_in(name) && self.get(name).is_none())
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    fn was_told(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| &*tool.spec().name == name)
+            || self.told.iter().any(|told| told == name)
     }
 
     /// Tools that exist but that the policy keeps out, and why.

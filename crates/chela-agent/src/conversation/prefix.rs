@@ -90,7 +90,7 @@ impl Conversation {
             let tools: Vec<ToolSchema> = frozen.tools.into_iter().map(ToolSchema::from).collect();
             return Ok(Prefix {
                 stable: frozen.stable,
-                toolbox: toolbox.restrict(&names),
+                toolbox: toolbox.restrict(&names).having_told(names),
                 size,
                 model,
                 compaction,
@@ -148,7 +148,7 @@ impl Conversation {
             journal: Some(Arc::clone(&self.pen) as Arc<dyn chela_tools::Journal>),
             trust: &agents.file_trust(),
             commands: &self.commands,
-            own: &self.ask.own.0,
+            own: &self.own_tools(),
         });
         let toolbox = match self.ask.tools {
             ToolUse::AsConfigured => toolset::fitting(toolbox, size),

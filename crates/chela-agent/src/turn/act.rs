@@ -71,7 +71,7 @@ impl Turn<'_> {
         let info = self.chain.current().info();
         self.talk.elevate_now();
         let policy = self.talk.policy_now(Some((&info.provider, &info.id)));
-        self.prefix.toolbox.for_turn(policy)
+        self.talk.current_tools(&self.prefix).for_turn(policy)
     }
 
     /// One call: judged, marked on disk, made, its result on disk.

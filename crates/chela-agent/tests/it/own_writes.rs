@@ -37,7 +37,12 @@ struct Jot {
 
 impl Jot {
     fn for_home(home: Home) -> Home {
-        let jot = Self {
+        let jot = Self::over(&home);
+        home.with_tool(jot)
+    }
+
+    fn over(home: &Home) -> Arc<dyn Tool> {
+        Arc::new(Self {
             spec: Spec {
                 name: "jot".into(),
                 description: "Write something down.".into(),
@@ -48,9 +53,8 @@ impl Jot {
                 effect: Effect::WriteReversible,
                 sinks: [].into(),
             },
-            workspace: workspace(&home),
-        };
-        home.with_tool(Arc::new(jot))
+            workspace: workspace(home),
+        })
     }
 
     fn path(&self, arguments: &Map<String, Value>) -> Option<PathBuf> {
@@ -245,4 +249,114 @@ fn a_turn_can_be_dropped_anywhere_and_files_are_written_afterwards() {
         }
     }
     panic!("the turn never came to its end");
+}
+
+/// Tools come and go while a session lasts: the beginning of every request stays as it was, the
+/// change travels with the newest message, and what is gone says so.
+#[test]
+fn tools_can_come_and_go_and_the_prefix_stays() {
+    let jot = |text: &str| Step::tool("jot", json!({ "file": "notes.txt", "text": text }));
+    let home = set_up([
+        Step::reply("Hello."),
+        jot("one\n"),
+        Step::reply("Noted."),
+        jot("two\n"),
+        Step::reply("It is gone."),
+        Step::reply("Fine."),
+        Step::reply("Fine."),
+    ]);
+    let owner = Owner::says(Some(Scope::Once));
+    let notes = workspace(&home).join("notes.txt");
+    let talk = home.open();
+    let newest = || {
+        let calls = home.endpoint.calls();
+        let messages = calls.last().expect("a call").json()["messages"].clone();
+        let said = messages.as_array().expect("messages").iter();
+        let said: Vec<String> = said
+            .filter(|message| message["role"] == "user")
+            .map(Value::to_string)
+            .collect();
+        said.last().cloned().expect("a message")
+    };
+    home.say(&talk, "Hi.", &owner).expect("a turn");
+    assert!(!newest().contains("jot"), "{}", newest());
+
+    let tool = Jot::over(&home);
+    talk.add_tool(Arc::clone(&tool)).expect("a new name");
+    assert!(talk.add_tool(Arc::clone(&tool)).is_err(), "it is taken");
+    home.say(&talk, "Note one.", &owner).expect("a turn");
+    assert!(
+        newest().contains("- jot: Write something down."),
+        "{}",
+        newest()
+    );
+    assert_eq!(std::fs::read_to_string(&notes).expect("a file"), "one\n");
+
+    assert!(talk.remove_tool("jot") && !talk.remove_tool("jot"));
+    home.say(&talk, "Note two.", &owner).expect("a turn");
+    assert!(!newest().contains("- jot:"), "{}", newest());
+    let body = home
+        .endpoint
+        .calls()
+        .last()
+        .expect("a call")
+        .json()
+        .to_string();
+    assert!(body.contains("There is no tool `jot`"), "{body}");
+    assert_eq!(std::fs::read_to_string(&notes).expect("a file"), "one\n");
+    assert!(
+        newest().contains("those this session began with"),
+        "{}",
+        newest()
+    );
+
+    // Another process of the same session that has the tool tells of it again.
+    talk.add_tool(tool).expect("a free name");
+    home.say(&talk, "Go on.", &owner).expect("a turn");
+    assert!(
+        newest().contains("- jot: Write something down."),
+        "{}",
+        newest()
+    );
+    home.say(&talk, "Go on.", &owner).expect("a turn");
+    assert!(
+        !newest().contains("- jot: Write"),
+        "said once: {}",
+        newest()
+    );
+
+    let calls = home.endpoint.calls();
+    let first = calls.first().expect("a call").json();
+    for call in &calls {
+        let call = call.json();
+        assert_eq!(call["tools"], first["tools"]);
+        assert_eq!(call["messages"][0], first["messages"][0]);
+    }
+}
+
+/// A tool the session began with, which is taken away.
+#[test]
+fn a_tool_that_was_taken_away_says_so_when_it_is_called() {
+    let call = Step::tool("jot", json!({ "file": "notes.txt", "text": "x" }));
+    let home = Jot::for_home(set_up([Step::reply("Hello."), call, Step::reply("ok")]));
+    let owner = Owner::says(None);
+    let talk = home.open();
+    home.say(&talk, "Hi.", &owner).expect("a turn");
+    assert!(talk.remove_tool("jot"));
+    home.say(&talk, "Note it.", &owner).expect("a turn");
+    let body = home
+        .endpoint
+        .calls()
+        .last()
+        .expect("a call")
+        .json()
+        .to_string();
+    assert!(
+        body.contains("gone and cannot be called any more: jot."),
+        "{body}"
+    );
+    assert!(
+        body.contains("jot was taken away after this session began"),
+        "{body}"
+    );
 }

@@ -159,6 +159,17 @@ fn patch(files: &Files, arguments: Arguments, job: &Job) -> Output {
     }
 }
 
+/// Reads a patch and applies what it says of files to a text, for whoever tries many.
+pub(super) fn read_and_apply(patch: &str, text: &str) -> Vec<String> {
+    let sections = parse::parse(patch).unwrap_or_default();
+    let applied = sections.iter().filter_map(|section| match section {
+        Section::Update { chunks, .. } => apply::apply(text, chunks).ok(),
+        Section::Add { content, .. } => Some(content.clone()),
+        Section::Delete { .. } => None,
+    });
+    applied.collect()
+}
+
 fn nothing_changed(mut refused: Output) -> Output {
     let note = chela_guard::Labelled::runtime("Nothing was changed.");
     refused.content.push(crate::Piece::Text(note));

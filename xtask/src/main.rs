@@ -7,6 +7,7 @@ mod docs;
 mod fuzz;
 #[cfg(test)]
 mod keys;
+mod platforms;
 #[cfg(test)]
 mod rooms;
 
@@ -27,6 +28,7 @@ cargo xtask <chore>
   fuzz [SECONDS]   run every fuzz target for a while on made-up inputs (default 10 s each)
   fuzz guided [SECONDS]
                    the same with libFuzzer (needs cargo-fuzz; default 60 s each)
+  check-platforms  compile for other systems, as far as their libraries are installed
   guard-bench FILE replay recorded attacks through the agent and print the table
   retrieval-bench DIR […]
                    measure the search of memory on question sets
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         ["fuzz", "guided", seconds] => fuzz::guided(seconds),
         ["fuzz"] => fuzz::smoke("10"),
         ["fuzz", seconds] => fuzz::smoke(seconds),
+        ["check-platforms"] => platforms::check(),
         ["ci"] => ci(),
         _ => Err(format!("{HELP}\nunknown chore: {}", words.join(" "))),
     };

@@ -65,6 +65,8 @@ pub enum OpenError {
     Assemble(#[from] AssembleError),
     #[error(transparent)]
     Model(#[from] ResolveError),
+    #[error(transparent)]
+    Tools(#[from] chela_tools::ToolNameError),
 }
 
 impl Agents {

@@ -7,6 +7,7 @@ mod elevation;
 mod ending;
 mod flush;
 mod lane;
+mod own_tools;
 mod pen;
 mod prefix;
 mod pruning;
@@ -26,7 +27,7 @@ use chela_core::{AgentId, Audience, SessionForm, SessionKey, ok_or_debug, ok_or_
 use chela_guard::flow::{Provenance, Taint};
 use chela_model::{Chain, ResolveError, Usage};
 use chela_tools::exec::Commands;
-use chela_tools::{Policy, PolicyAsk, Sender, Tool, Toolbox};
+use chela_tools::{Policy, PolicyAsk, Sender, Tool, Toolbox, check_own_names};
 use tokio::sync::Notify;
 
 use crate::agent::{Agents, OpenError};
@@ -43,7 +44,7 @@ use chela_session::{ResetRules, ResetWhy, Session, SessionError, Sessions, Setti
 
 pub(crate) use compacting::threshold;
 pub use compacting::{CompactError, Compacted};
-pub(crate) use pen::{Draft, Pen};
+pub(crate) use pen::Pen;
 pub(crate) use prefix::Prefix;
 pub(crate) use seen::{GuardMark, Seen};
 pub(crate) use skill_bound::SkillBound;
@@ -127,6 +128,8 @@ pub struct Conversation {
     pub(crate) key: SessionKey,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) ask: ConversationAsk,
+    /// Tools of whoever embeds the agent, as they are now.
+    own: Mutex<Vec<Arc<dyn Tool>>>,
     /// What its calls do to the files that shape the agent. Goes before the commands do.
     pub(crate) writes: Writes,
     /// The commands it started; they end with it.
@@ -191,6 +194,7 @@ impl Conversation {
         ask: ConversationAsk,
         role: Role,
     ) -> Result<Self, OpenError> {
+        check_own_names(&ask.own.0)?;
         let (agent, key) = agents
             .assembler
             .who_of(ask.agent.as_ref(), ask.session.as_ref())?;
@@ -252,6 +256,7 @@ impl Conversation {
             view,
             key,
             sessions,
+            own: Mutex::new(ask.own.0.clone()),
             ask,
             children: Children(Arc::new(Runs::default())),
             grant: kept.map_or(role.grant.clone(), |kept| kept.meet(&role.grant)),
@@ -436,7 +441,8 @@ impl Conversation {
 
     /// The tools of this session.
     pub async fn toolbox(&self) -> Result<Toolbox, OpenError> {
-        Ok(self.prefix().await?.toolbox.clone())
+        let prefix = self.prefix().await?;
+        Ok(self.current_tools(&prefix))
     }
 
     /// The message's own limits on tools: they are enforced when a tool runs, so that the list a

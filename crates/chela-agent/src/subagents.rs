@@ -18,7 +18,7 @@ mod spawn;
 
 use std::sync::Arc;
 
-use chela_tools::Spawner;
+use chela_tools::{Spawner, Tool, ToolNeed};
 
 use crate::conversation::Conversation;
 use crate::turn::Surface;
@@ -30,30 +30,6 @@ pub(crate) use runs::Runs;
 pub(crate) use seat::Seats;
 pub(crate) use spawn::kept_grant;
 use spawn::{Nest, paths_of};
-
-/// Tools that are about folders. A sub-agent whose folders are not its parent's has none of them.
-const FOLDER_TOOLS: [&str; 12] = [
-    "read",
-    "write",
-    "edit",
-    "apply_patch",
-    "grep",
-    "find",
-    "ls",
-    "exec",
-    "process",
-    "memory_search",
-    "memory_get",
-    "image",
-];
-
-/// Tools of those who have sub-agents.
-const SPAWNER_TOOLS: [&str; 4] = [
-    "sessions_spawn",
-    "subagents",
-    "sessions_list",
-    "sessions_history",
-];
 
 /// The sub-agents of one conversation; they end when it is dropped.
 pub(crate) struct Children(pub Arc<Runs>);
@@ -79,13 +55,16 @@ impl Conversation {
         })
     }
 
-    /// Whether a tool is within what this session was given.
-    pub(crate) fn is_granted(&self, tool: &str) -> bool {
+    /// Whether a tool is within what this session was given. A sub-agent whose folders are not its
+    /// parent's has no tool that is about folders, and one that may start none has no tool of
+    /// those who have sub-agents.
+    pub(crate) fn is_granted(&self, tool: &dyn Tool) -> bool {
         let paths = paths_of(&self.agents.loaded, &self.view);
         let is_leaf = self.key.is_subagent() && self.grant.levels() == 0;
-        self.grant.allows_tool(tool)
-            && (!FOLDER_TOOLS.contains(&tool) || self.grant.allows_paths(paths.as_ref()))
-            && !(is_leaf && SPAWNER_TOOLS.contains(&tool))
+        let needs = tool.needs();
+        self.grant.allows_tool(&tool.spec().name)
+            && (!needs.contains(&ToolNeed::Folders) || self.grant.allows_paths(paths.as_ref()))
+            && !(is_leaf && needs.contains(&ToolNeed::Children))
     }
 
     /// How many sub-agents run for this conversation.

@@ -26,6 +26,7 @@ mod screening;
 mod survival;
 mod tail;
 mod told;
+mod tool_changes;
 mod wrote;
 
 use std::pin::Pin;

@@ -1,11 +1,13 @@
 //! Tools that read files and databases: plain functions, run on a thread that may wait.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::foresight::{self, CallTarget, CallWrites, FilePreview, ToolNeed, WriteExtent};
 use crate::{Call, Effect, Output, Prospect, Running, Spec, Tool, schema};
 
 /// Said when nobody waits for the result any more. Long work looks at it now and then.
@@ -78,10 +80,47 @@ where
     }
 }
 
-/// A tool whose effect depends on what it is given.
+/// What a plain tool can tell of a call beforehand. What is left out follows from its spec.
+pub(crate) struct Foresight<C, A> {
+    pub(crate) effect: Option<fn(&C, &A) -> Effect>,
+    pub(crate) targets: Option<fn(&C, &A) -> Vec<CallTarget>>,
+    /// The files it would write, and how far.
+    pub(crate) writes: Option<(WriteExtent, fn(&C, &A) -> Vec<PathBuf>)>,
+    pub(crate) preview: Option<fn(&C, &A) -> Vec<FilePreview>>,
+    /// Besides what its sinks say.
+    pub(crate) needs: &'static [ToolNeed],
+}
+
+impl<C, A> Default for Foresight<C, A> {
+    fn default() -> Self {
+        Self {
+            effect: None,
+            targets: None,
+            writes: None,
+            preview: None,
+            needs: &[],
+        }
+    }
+}
+
+/// A tool that can tell more of a call than its spec does.
 pub(crate) struct Foreseen<C, A> {
     pub(crate) tool: Blocking<C, A>,
-    pub(crate) effect: fn(&C, &A) -> Effect,
+    pub(crate) sight: Foresight<C, A>,
+}
+
+impl<C, A> Blocking<C, A> {
+    pub(crate) fn foreseeing(self, sight: Foresight<C, A>) -> Foreseen<C, A> {
+        Foreseen { tool: self, sight }
+    }
+}
+
+impl<C, A: DeserializeOwned> Foreseen<C, A> {
+    /// What can be told of these arguments; `None` where they will be refused.
+    fn told<T>(&self, ask: fn(&C, &A) -> T, arguments: &Map<String, Value>) -> Option<T> {
+        let arguments = schema::read(arguments).ok()?;
+        Some(ask(&self.tool.with, &arguments))
+    }
 }
 
 impl<C, A> Tool for Foreseen<C, A>
@@ -94,11 +133,44 @@ where
     }
 
     fn prospect(&self, arguments: &Map<String, Value>) -> Prospect {
-        Prospect::of(match schema::read(arguments) {
-            Ok(arguments) => (self.effect)(&self.tool.with, &arguments),
-            // It will be refused.
-            Err(_) => self.tool.spec.effect,
-        })
+        let told = self.sight.effect.and_then(|ask| self.told(ask, arguments));
+        Prospect::of(told.unwrap_or(self.tool.spec.effect))
+    }
+
+    fn targets(&self, arguments: &Map<String, Value>) -> Vec<CallTarget> {
+        match self.sight.targets {
+            Some(ask) => self.told(ask, arguments).unwrap_or_default(),
+            None => self.tool.targets(arguments),
+        }
+    }
+
+    fn writes(&self, arguments: &Map<String, Value>) -> CallWrites {
+        match self.sight.writes {
+            Some((extent, ask)) => CallWrites::Files {
+                paths: self.told(ask, arguments).unwrap_or_default(),
+                extent,
+            },
+            None => foresight::writes_by_effect(self.prospect(arguments).effect),
+        }
+    }
+
+    fn preview(&self, arguments: &Map<String, Value>) -> Vec<FilePreview> {
+        let told = self.sight.preview.and_then(|ask| self.told(ask, arguments));
+        told.unwrap_or_default()
+    }
+
+    fn keeps_changes(&self) -> bool {
+        self.sight.writes.is_some()
+    }
+
+    fn needs(&self) -> Vec<ToolNeed> {
+        let mut needs = self.tool.needs();
+        for need in self.sight.needs {
+            if !needs.contains(need) {
+                needs.push(*need);
+            }
+        }
+        needs
     }
 
     fn run<'a>(&'a self, call: Call<'a>) -> Running<'a> {

@@ -19,12 +19,16 @@ use serde_json::{Map, Value};
 
 use crate::Elevation;
 use crate::approvals::{Document, Gate, GateSetup, Harden, Planned, Reviewer};
+use crate::foresight;
 use crate::handles::{self, Destination, Handles, NoHandles};
 use crate::process::{
     Job, Launch, Notices, ProcessTool, Processes, ProcessesSetup, Talk, plain, whole,
 };
 use crate::schema::{self, Kind, Schema};
-use crate::{Call, Effect, Output, Progress, Prospect, Running, Sink, SinkKind, Spec, Tool};
+use crate::{
+    Call, CallTarget, CallWrites, Effect, Output, Progress, Prospect, Running, Sink, SinkKind,
+    Spec, Tool,
+};
 use chela_sandbox::{FamilyWatch, Proxy, Standing};
 
 use environment::{Surroundings, refused};
@@ -421,6 +425,22 @@ impl Tool for ExecTool {
             // It will be refused; until then it is a command like any other.
             Err(_) => Prospect::of(Effect::Irreversible),
         }
+    }
+
+    fn targets(&self, arguments: &Map<String, Value>) -> Vec<CallTarget> {
+        let mut targets = foresight::targets_by_sink(&self.spec, arguments);
+        let workdir = arguments.get("workdir").and_then(Value::as_str);
+        let place = match &*self.setup.sandbox {
+            Standing::Inside(plan) => Place::Sandbox(plan),
+            Standing::Outside { .. } | Standing::Refused { .. } => Place::Host,
+        };
+        targets.extend(self.folder(workdir, place).ok().map(CallTarget::Tree));
+        targets
+    }
+
+    /// A command writes what it likes.
+    fn writes(&self, _: &Map<String, Value>) -> CallWrites {
+        CallWrites::Anything
     }
 
     fn run<'a>(&'a self, call: Call<'a>) -> Running<'a> {

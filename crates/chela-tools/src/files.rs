@@ -14,7 +14,8 @@ mod text;
 mod tree;
 mod write;
 
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use chela_core::secret::Redactor;
 use chela_core::suggest::nearest;
@@ -22,7 +23,7 @@ use chela_core::{Entropy, grouped};
 use chela_files::{LockFile, PathLocks};
 
 use crate::place::{Access, EntryKind, PlaceError, Places, Spot};
-use crate::{Bound, ChangeId, Effect, FileChange, Journal, Output, Tool};
+use crate::{Bound, CallTarget, ChangeId, Effect, FileChange, FilePreview, Journal, Output, Tool};
 
 /// Whether a model can look at pictures.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,6 +43,7 @@ pub(crate) const MOST_IMAGE_BYTES: u64 = 6 * 1024 * 1024;
 pub const MOST_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// What the file tools share.
+#[derive(Clone)]
 pub(crate) struct Files {
     pub(crate) places: Arc<Places>,
     /// Where `apply_patch` may go: as far, or less.
@@ -71,11 +73,87 @@ pub(crate) fn tools(files: &Arc<Files>) -> Vec<Arc<dyn Tool>> {
         grep::tool(files),
         find::tool(files),
         ls::tool(files),
-        image::tool(files),
     ]
 }
 
+pub(crate) fn image_tool(files: &Arc<Files>) -> Arc<dyn Tool> {
+    image::tool(files)
+}
+
+/// What the updates and additions of a patch would make of a text: foreign bytes end to end, for
+/// fuzzing.
+#[doc(hidden)]
+pub fn patched(patch: &str, text: &str) -> Vec<String> {
+    patch::read_and_apply(patch, text)
+}
+
+/// Where a file that was found really is.
+fn real_path(found: Result<Spot, PlaceError>) -> Vec<PathBuf> {
+    found
+        .map(|spot| spot.path().to_owned())
+        .into_iter()
+        .collect()
+}
+
+fn as_targets(paths: Vec<PathBuf>) -> Vec<CallTarget> {
+    paths.into_iter().map(CallTarget::File).collect()
+}
+
+/// Notes what would be changed, and lets none of it happen: the tools change nothing that no
+/// journal keeps.
+#[derive(Default)]
+struct Rehearsal(Mutex<Vec<FilePreview>>);
+
+impl Journal for Rehearsal {
+    fn before(&self, change: &FileChange<'_>) -> Result<ChangeId, String> {
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.push(FilePreview {
+            path: change.path.to_owned(),
+            before: change.before.map(<[u8]>::to_vec),
+            after: change.after.map(<[u8]>::to_vec),
+        });
+        Err("this is a preview".to_owned())
+    }
+
+    fn not_made(&self, _: ChangeId) {}
+}
+
 impl Files {
+    /// What a call would change. It runs over folders that are only imagined and a journal of its
+    /// own that refuses every change, so nothing is written and nothing shared is touched.
+    fn rehearse(&self, act: impl FnOnce(&Self)) -> Vec<FilePreview> {
+        let rehearsal = Arc::new(Rehearsal::default());
+        act(&Self {
+            journal: Some(Arc::clone(&rehearsal) as Arc<dyn Journal>),
+            ..self.imagined()
+        });
+        let mut seen = rehearsal.0.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *seen)
+    }
+
+    /// The same over folders that are only imagined where they are missing.
+    fn imagined(&self) -> Self {
+        Self {
+            places: Arc::new(self.places.imagined()),
+            patch_places: Arc::new(self.patch_places.imagined()),
+            ..self.clone()
+        }
+    }
+
+    /// One file a call reads.
+    fn file_target(&self, path: &str) -> Vec<CallTarget> {
+        let found = self.places.locate(path, Access::Read);
+        let path = found.map(|spot| spot.path().to_owned());
+        path.map(CallTarget::File).into_iter().collect()
+    }
+
+    /// A place a call looks through; the workspace unless it says otherwise.
+    fn tree_target(&self, path: Option<&str>) -> Vec<CallTarget> {
+        let found = self.places.locate(path.unwrap_or("."), Access::Read);
+        let path = found.map(|spot| spot.path().to_owned());
+        path.map(CallTarget::Tree).into_iter().collect()
+    }
+
     /// What writing there would be: files that shape the agent are not mere files.
     fn effect_at(&self, found: Result<Spot, PlaceError>) -> Effect {
         let write = Effect::WriteReversible;

@@ -9,6 +9,7 @@
 mod blocking;
 mod elevated;
 mod files;
+mod foresight;
 pub mod handles;
 mod journal;
 mod local_time;
@@ -36,7 +37,10 @@ pub use bound::Bound;
 pub use chela_guard::approval::{Answer, Approver, Headless, Question, Scope};
 pub use chela_guard::{Effect, Sink, SinkKind};
 pub use elevated::{Elevation, ElevationAsk, ElevationWho, elevation};
+#[doc(hidden)]
+pub use files::patched;
 pub use files::{ImageInput, MOST_FILE_BYTES, picture_mime};
+pub use foresight::{CallTarget, CallWrites, FilePreview, ToolNeed, WriteExtent};
 pub use journal::{ChangeId, FileChange, Journal};
 pub use local_time::local_time;
 pub use memory::MemoryAccess;
@@ -53,7 +57,9 @@ pub use subagents::{
 };
 pub use tool::{Call, Progress, Prospect, Running, Spec, Tool};
 pub use toolbox::SECRETS;
-pub use toolbox::{ModelFacts, Prepared, Toolbox, ToolboxSettings, places};
+pub use toolbox::{
+    ModelFacts, Prepared, ToolNameError, Toolbox, ToolboxSettings, check_own_names, places,
+};
 
 #[cfg(test)]
 mod testing;

@@ -11,9 +11,9 @@ use chela_memory::{AgentMemory, Ask};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::blocking::{Blocking, Job};
+use crate::blocking::{Blocking, Foresight, Job};
 use crate::schema::{Kind, Schema};
-use crate::{Bound, Effect, Output, Sink, SinkKind, Spec, Tool};
+use crate::{Bound, Effect, Output, Sink, SinkKind, Spec, Tool, ToolNeed};
 
 /// An agent's memory, as one session may use it.
 #[derive(Debug, Clone)]
@@ -124,6 +124,11 @@ pub(crate) fn tools(
         with,
         act: get,
     };
+    // What it finds lies in the folders of the session.
+    let search = search.foreseeing(Foresight {
+        needs: &[ToolNeed::Folders],
+        ..Foresight::default()
+    });
     vec![Arc::new(search), Arc::new(get)]
 }
 

@@ -81,6 +81,7 @@ pub struct Places {
     /// Never entered, unless a root lies inside.
     protected: Vec<PathBuf>,
     user_home: PathBuf,
+    missing: walk::Missing,
 }
 
 /// What [`Places`] are made of.
@@ -103,6 +104,17 @@ impl Places {
             reach: settings.reach,
             protected: settings.protected,
             user_home: settings.user_home,
+            missing: walk::Missing::IsMade,
+        }
+    }
+
+    /// The same places for looking ahead: [`Places::locate_new`] makes no folder, and what it
+    /// finds in one that is missing cannot be written.
+    #[must_use]
+    pub fn imagined(&self) -> Self {
+        Self {
+            missing: walk::Missing::IsImagined,
+            ..self.clone()
         }
     }
 
@@ -132,7 +144,7 @@ impl Places {
 
     /// The same for a file about to be written: missing folders on the way are made.
     pub fn locate_new(&self, path: &str) -> Result<Spot, PlaceError> {
-        walk::walk(self, path, Access::Write, walk::Missing::IsMade)
+        walk::walk(self, path, Access::Write, self.missing)
     }
 
     /// All roots, the workspace first.

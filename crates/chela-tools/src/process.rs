@@ -1,6 +1,7 @@
 //! Commands that run on: `process` lists, follows, feeds and ends them.
 
 mod job;
+mod kept;
 mod plain;
 mod report;
 mod spool;
@@ -13,9 +14,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::schema::{self, Kind, Schema};
-use crate::{Call, Effect, Output, Prospect, Running, Sink, SinkKind, Spec, Tool};
+use crate::{Call, CallTarget, Effect, Output, Prospect, Running, Sink, SinkKind, Spec, Tool};
+use spool::Printed;
 
 pub use job::{Ended, Job, Launch, Talk};
+pub use kept::{KeptCommand, KeptCommands, KeptOutput};
 pub use plain::plain;
 pub use report::{labelled, whole};
 pub use table::{Finished, Notices, Processes, ProcessesSetup, StartError};
@@ -109,8 +112,11 @@ impl ProcessTool {
             "clear" => return Ok(self.clear()),
             _ => {}
         }
-        let job = self.find(arguments.session_id.as_deref())?;
         let setup = self.processes.setup();
+        let job = match self.find(arguments.session_id.as_deref()) {
+            Ok(job) => job,
+            Err(unknown) => return self.earlier(&arguments, call.id).unwrap_or(Err(unknown)),
+        };
         match arguments.action.as_str() {
             "poll" => {
                 let wait = arguments.timeout.map_or(DEFAULT_WAIT, |ms| {
@@ -148,9 +154,49 @@ impl ProcessTool {
         }
     }
 
+    /// What can be said of a command that an earlier process ran. `None`: there was none of this
+    /// name.
+    fn earlier(&self, arguments: &Arguments, call: &str) -> Option<Result<Output, Output>> {
+        let id = arguments.session_id.as_deref()?;
+        let kept = self.processes.kept();
+        let Some((command, output)) = kept.find(id) else {
+            return kept.was_given(id).then(|| {
+                Err(Output::failed(format!(
+                    "`{id}` has ended, and what it printed is not kept any more. Run the command again if you need it."
+                )))
+            });
+        };
+        Some(match arguments.action.as_str() {
+            "poll" | "log" => {
+                let setup = self.processes.setup();
+                let text = lines_of(&output, arguments, setup.most_shown);
+                Ok(report::earlier(&command, call, &text, setup))
+            }
+            "remove" => {
+                kept.forget(id);
+                Ok(Output::said(format!("{id} is forgotten.")))
+            }
+            _ => Err(Output::failed(format!(
+                "`{id}` has ended; action log shows what it printed."
+            ))),
+        })
+    }
+
     fn list(&self) -> Output {
         let jobs = self.processes.jobs();
-        if jobs.is_empty() {
+        let kept = self.processes.kept();
+        let mut earlier: Vec<String> = kept
+            .ids()
+            .into_iter()
+            .filter(|id| jobs.iter().all(|job| job.id != *id))
+            .filter_map(|id| kept.find(&id))
+            .map(|(command, _)| {
+                let words = chela_core::sanitize::literal(&command.command);
+                let words: String = words.chars().take(120).collect();
+                format!("{}  {words}  (earlier) {}", command.id, command.status)
+            })
+            .collect();
+        if jobs.is_empty() && earlier.is_empty() {
             return Output::said("No commands.");
         }
         let lines: Vec<String> = jobs
@@ -169,7 +215,8 @@ impl ProcessTool {
                 )
             })
             .collect();
-        Output::said(lines.join("\n"))
+        earlier.extend(lines);
+        Output::said(earlier.join("\n"))
     }
 
     fn clear(&self) -> Output {
@@ -217,6 +264,13 @@ impl Tool for ProcessTool {
             Some("kill") => Effect::WriteReversible,
             _ => Effect::Irreversible,
         })
+    }
+
+    fn targets(&self, arguments: &Map<String, Value>) -> Vec<CallTarget> {
+        let id = arguments.get("sessionId").and_then(Value::as_str);
+        id.map(|id| CallTarget::Process(id.trim().to_owned()))
+            .into_iter()
+            .collect()
     }
 
     fn run<'a>(&'a self, call: Call<'a>) -> Running<'a> {
@@ -272,6 +326,16 @@ async fn write(job: &Job, data: &str, eof: bool) -> Result<(), Output> {
 
 /// Lines of the output by number.
 fn log(job: &Job, arguments: &Arguments, call: &str, setup: &ProcessesSetup) -> Output {
+    let text = {
+        let mut spool = job.spool();
+        spool.settle();
+        lines_of(&*spool, arguments, setup.most_shown)
+    };
+    report::told(job, call, text, setup)
+}
+
+/// The lines a call asks for, or the last ones.
+fn lines_of(printed: &dyn Printed, arguments: &Arguments, most_shown: usize) -> String {
     const BLOCK: usize = 1 << 20;
     let limit = arguments
         .limit
@@ -279,39 +343,33 @@ fn log(job: &Job, arguments: &Arguments, call: &str, setup: &ProcessesSetup) -> 
             usize::try_from(limit).unwrap_or(MOST_LINES)
         })
         .min(MOST_LINES);
-    let mut spool = job.spool();
-    spool.settle();
-    let text = match arguments.offset {
-        None => {
-            let end = spool.end(setup.most_shown).bytes;
-            let text = plain(&end);
-            let lines: Vec<&str> = text.trim_end_matches('\n').split('\n').collect();
-            lines[lines.len().saturating_sub(limit)..].join("\n")
-        }
-        Some(first) => {
-            let (mut at, mut line) = (0, 0);
-            let mut bytes = Vec::new();
-            'blocks: while at < spool.total() {
-                let part = spool.read(at, BLOCK);
-                if part.bytes.is_empty() {
-                    break;
-                }
-                at += part.lost + part.bytes.len() as u64;
-                for piece in part.bytes.split_inclusive(|byte| *byte == b'\n') {
-                    if line >= first && bytes.len() < setup.most_shown {
-                        bytes.extend(&piece[..piece.len().min(setup.most_shown - bytes.len())]);
-                    }
-                    line += u64::from(piece.ends_with(b"\n"));
-                    if line >= first + limit as u64 || bytes.len() >= setup.most_shown {
-                        break 'blocks;
-                    }
-                }
-            }
-            plain(&bytes)
-        }
+    let Some(first) = arguments.offset else {
+        let from = printed.total().saturating_sub(most_shown as u64);
+        let text = plain(&printed.read(from, most_shown).bytes);
+        let lines: Vec<&str> = text.trim_end_matches('\n').split('\n').collect();
+        let skipped = lines.len().saturating_sub(limit);
+        return lines.get(skipped..).unwrap_or_default().join("\n");
     };
-    drop(spool);
-    report::told(job, call, text, setup)
+    let (mut at, mut line) = (0, 0);
+    let mut bytes: Vec<u8> = Vec::new();
+    while at < printed.total() {
+        let part = printed.read(at, BLOCK);
+        if part.bytes.is_empty() {
+            break;
+        }
+        at += part.lost + part.bytes.len() as u64;
+        for piece in part.bytes.split_inclusive(|byte| *byte == b'\n') {
+            let room = most_shown.saturating_sub(bytes.len());
+            if line >= first {
+                bytes.extend(piece.iter().take(room));
+            }
+            line += u64::from(piece.ends_with(b"\n"));
+            if line >= first + limit as u64 || bytes.len() >= most_shown {
+                return plain(&bytes);
+            }
+        }
+    }
+    plain(&bytes)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use chela_core::{AgentId, Clock, Entropy, SessionKey};
 
 use crate::toolbox::ToolboxSettings;
-use crate::{Bound, Output, SessionRow, SessionsView, Tool};
+use crate::{Bound, CallTarget, Output, SessionRow, SessionsView, Tool};
 
 use visible::Sight;
 
@@ -62,6 +62,15 @@ impl Sessions {
         Ok(session)
     }
 
+    /// The session a call names, where there is one.
+    pub(crate) fn target(&self, key: Option<&str>) -> Vec<CallTarget> {
+        let found = self.named(key).ok();
+        found
+            .map(|key| CallTarget::Session(key.to_string()))
+            .into_iter()
+            .collect()
+    }
+
     fn now(&self) -> u64 {
         self.clock
             .now()
@@ -106,8 +115,11 @@ pub(crate) fn tools(sessions: &Arc<Sessions>) -> Vec<Arc<dyn Tool>> {
         list::agents(sessions),
         list::sessions(sessions),
         history::tool(sessions),
-        status::tool(sessions),
     ]
+}
+
+pub(crate) fn status_tool(sessions: &Arc<Sessions>) -> Arc<dyn Tool> {
+    status::tool(sessions)
 }
 
 #[cfg(test)]

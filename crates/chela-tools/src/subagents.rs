@@ -177,9 +177,9 @@ fn nobody() -> Refused {
 
 pub(crate) fn tools(spawner: &Arc<dyn Spawner>, sessions: &Arc<Sessions>) -> Vec<Arc<dyn Tool>> {
     vec![
+        send::tool(spawner, sessions),
         spawn::tool(spawner),
         children::tool(spawner),
-        send::tool(spawner, sessions),
     ]
 }
 

@@ -7,6 +7,7 @@ use chela_core::ContentHash;
 use chela_guard::flow::Standing;
 use serde_json::{Map, Value};
 
+use crate::foresight::{self, CallTarget, CallWrites, FilePreview, ToolNeed};
 use crate::{Approver, Effect, Output, Sink};
 
 /// What is known of a tool before it runs. Cheap to clone: a tool may come from a server or an
@@ -35,6 +36,37 @@ pub trait Tool: Send + Sync {
     /// the tool can tell more from the arguments.
     fn prospect(&self, _arguments: &Map<String, Value>) -> Prospect {
         Prospect::of(self.spec().effect)
+    }
+
+    /// What a call is about, in canonical form: paths with links resolved, addresses normalised,
+    /// sessions by their keys. Looks at files and records, so it is asked from a thread that may
+    /// wait. Without a word of its own a tool is about the addresses and commands of its sinks.
+    fn targets(&self, arguments: &Map<String, Value>) -> Vec<CallTarget> {
+        foresight::targets_by_sink(self.spec(), arguments)
+    }
+
+    /// What a call would change, without changing it. A tool that names its files here has them
+    /// watched as those of the built-in file tools are; any other tool that changes something is
+    /// taken to change anything. Asked without arguments, it says what it can change at all.
+    fn writes(&self, arguments: &Map<String, Value>) -> CallWrites {
+        foresight::writes_by_effect(self.prospect(arguments).effect)
+    }
+
+    /// The files as a call would leave them. Nothing is written, whatever becomes of the call:
+    /// this is what is kept for the owner when nobody could be asked.
+    fn preview(&self, _arguments: &Map<String, Value>) -> Vec<FilePreview> {
+        Vec::new()
+    }
+
+    /// Whether it hands what it replaces to the session's [`Journal`](crate::Journal) itself. For
+    /// others that name their files the turn does so.
+    fn keeps_changes(&self) -> bool {
+        false
+    }
+
+    /// What it needs of the session it is used in.
+    fn needs(&self) -> Vec<ToolNeed> {
+        foresight::needs_by_sink(self.spec())
     }
 
     /// Runs one call. Bad arguments and failures are an [`Output`] too, written for the model.

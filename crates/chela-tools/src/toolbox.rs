@@ -1,12 +1,14 @@
 //! The tools of one session.
 
+mod names;
 mod run;
 mod secrecy;
 
+pub use names::{ToolNameError, check_own_names};
+pub use run::Prepared;
 pub use secrecy::SECRETS;
 
-pub use run::Prepared;
-
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -19,42 +21,10 @@ use crate::files::{self, Files, ImageInput};
 use crate::memory::{self, MemoryAccess};
 use crate::place::{Access, Places, PlacesSettings, Reach, Root, TrustOf};
 use crate::plan::{self, Plan};
-use crate::policy::{Policy, PolicyAsk, Sandboxed, Sender, Verdict};
+use crate::policy::{self, Policy, PolicyAsk, Sandboxed, Sender, Verdict};
 use crate::sessions::{self, Sessions};
 use crate::subagents::{self, Spawner};
 use crate::{Bound, Journal, SessionsView, Spec, Tool, bound};
-
-/// The order in which tools are told to a model; others follow by name.
-const ORDER: [&str; 28] = [
-    "read",
-    "write",
-    "edit",
-    "apply_patch",
-    "grep",
-    "find",
-    "ls",
-    "exec",
-    "process",
-    "web_search",
-    "web_fetch",
-    "browser",
-    "canvas",
-    "nodes",
-    "cron",
-    "message",
-    "gateway",
-    "agents_list",
-    "sessions_list",
-    "sessions_history",
-    "sessions_send",
-    "sessions_spawn",
-    "subagents",
-    "session_status",
-    "memory_search",
-    "memory_get",
-    "image",
-    "image_generate",
-];
 
 /// The model a session talks to, as far as tools care.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -110,6 +80,10 @@ impl std::fmt::Debug for ToolboxSettings<'_> {
 pub struct Toolbox {
     /// What the model is told of, in order.
     tools: Arc<[Arc<dyn Tool>]>,
+    /// The tools of an embedder as they are now, where that was said.
+    own_now: Option<Arc<[Arc<dyn Tool>]>>,
+    /// Names a model was told of, by this process or another.
+    told: Arc<[String]>,
     /// What the policy of the session keeps out: the name and why.
     left_out: Arc<[(String, String)]>,
     policy: Arc<Policy>,
@@ -173,19 +147,27 @@ impl Toolbox {
             locks: chela_files::PathLocks::of(settings.host),
         });
         let sessions = Arc::new(Sessions::new(&settings, Arc::clone(&bound)));
+        // In the order in which a model is told of them: what is ours first, others by name.
+        let (own, mut others): (Vec<_>, Vec<_>) = settings
+            .others
+            .into_iter()
+            .partition(|tool| policy::is_built_in(&tool.spec().name));
         let mut tools = files::tools(&files);
+        tools.extend(own);
         tools.extend(sessions::tools(&sessions));
         if let Some(spawner) = &settings.spawner {
             tools.extend(subagents::tools(spawner, &sessions));
         }
-        tools.push(plan::tool(&plan));
+        tools.push(sessions::status_tool(&sessions));
         if let Some(memory) = settings.memory {
             let entropy = Arc::clone(&settings.host.entropy);
             tools.extend(memory::tools(memory, Arc::clone(&bound), entropy));
         }
-        tools.extend(settings.others);
-        in_order(&mut tools);
-        let mut left_out = Vec::new();
+        tools.push(files::image_tool(&files));
+        others.push(plan::tool(&plan));
+        others.sort_by(|a, b| a.spec().name.cmp(&b.spec().name));
+        tools.extend(others);
+        let mut left_out = without_namesakes(&mut tools);
         tools.retain(|tool| match policy.explain(&tool.spec().name) {
             Verdict::In(_) => true,
             Verdict::Out(why) => {
@@ -195,6 +177,8 @@ impl Toolbox {
         });
         Self {
             tools: tools.into(),
+            own_now: None,
+            told: Arc::default(),
             left_out: left_out.into(),
             policy: Arc::new(policy),
             turn: None,
@@ -206,13 +190,77 @@ impl Toolbox {
         }
     }
 
-    /// What the model is told, always in the same order.
+    /// What there is, always in the same order: what the model was told of, then what came since.
     pub fn specs(&self) -> impl Iterator<Item = &Spec> {
-        self.tools.iter().map(|tool| tool.spec())
+        self.tools().map(|tool| tool.spec())
+    }
+
+    /// The tools behind them, in the same order.
+    pub fn tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        let told = self.tools.iter();
+        told.filter_map(move |tool| self.get(&tool.spec().name))
+            .chain(self.new_tools())
     }
 
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.tools.iter().find(|tool| &*tool.spec().name == name)
+        let named = |tool: &&Arc<dyn Tool>| &*tool.spec().name == name;
+        match &self.own_now {
+            Some(own) if !policy::is_built_in(name) => own.iter().find(named),
+            _ => self.tools.iter().find(named),
+        }
+    }
+
+    /// The same tools with those of an embedder as they are now: what came since the model was
+    /// told of them can be called, what went cannot. The policy of the session holds for them.
+    #[must_use]
+    pub fn with_own(&self, own: Vec<Arc<dyn Tool>>) -> Self {
+        let allowed = own.into_iter().filter(|tool| {
+            let name = &tool.spec().name;
+            names::check_name(name).is_ok() && self.policy.explain(name).is_in()
+        });
+        Self {
+            own_now: Some(allowed.collect()),
+            ..self.clone()
+        }
+    }
+
+    /// The same tools, after a model was told of these.
+    #[must_use]
+    pub fn having_told(&self, names: Vec<String>) -> Self {
+        Self {
+            told: names.into(),
+            ..self.clone()
+        }
+    }
+
+    /// What came since the model was told of the tools.
+    pub fn gained(&self) -> impl Iterator<Item = &Spec> {
+        self.new_tools().map(|tool| tool.spec())
+    }
+
+    fn new_tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        let own = self.own_now.iter().flat_map(|own| own.iter());
+        own.filter(move |tool| !self.was_told(&tool.spec().name))
+    }
+
+    /// The names of what went since the model was told of the tools.
+    pub fn lost(&self) -> Vec<&str> {
+        let told = self.told.iter().map(String::as_str);
+        let mut names: Vec<&str> = self
+            .tools
+            .iter()
+            .map(|tool| &*tool.spec().name)
+            .chain(told)
+            .filter(|name| !policy::is_built_in(name) && self.get(name).is_none())
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    fn was_told(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| &*tool.spec().name == name)
+            || self.told.iter().any(|told| told == name)
     }
 
     /// Tools that exist but that the policy keeps out, and why.
@@ -319,15 +367,22 @@ fn protected(settings: &ToolboxSettings<'_>) -> Vec<PathBuf> {
     paths
 }
 
-/// Known tools in their order, others by name; of two with the same name the first stays.
-fn in_order(tools: &mut Vec<Arc<dyn Tool>>) {
-    let rank = |tool: &Arc<dyn Tool>| {
+/// Of two tools with the same name the first stays; the other is told of as left out.
+fn without_namesakes(tools: &mut Vec<Arc<dyn Tool>>) -> Vec<(String, String)> {
+    let mut names = BTreeSet::new();
+    let mut left_out = Vec::new();
+    tools.retain(|tool| {
         let name = Arc::clone(&tool.spec().name);
-        let known = ORDER.iter().position(|known| *known == &*name);
-        (known.unwrap_or(ORDER.len()), name)
-    };
-    tools.sort_by(|a, b| rank(a).cmp(&rank(b)));
-    tools.dedup_by(|later, first| later.spec().name == first.spec().name);
+        let is_new = names.insert(Arc::clone(&name));
+        if !is_new {
+            let why = ToolNameError::Taken {
+                name: name.to_string(),
+            };
+            left_out.push((name.to_string(), why.to_string()));
+        }
+        is_new
+    });
+    left_out
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use chela_files::{FileMode, LockError, WriteError, write_file};
 
-
 /// Why something could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action} {}: {source}", path.display())]

@@ -131,6 +131,20 @@ fn looks_like_zone(zone: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || "/_+-".contains(c))
 }
 
+/// Memory and environment hold keys, and the commands this program starts run as the same user:
+/// the kernel is asked to show them neither.
+#[cfg(target_os = "linux")]
+pub fn hide_memory() -> std::io::Result<()> {
+    use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+    Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
+}
+
+/// Other systems let a user's programs read each other only with rights they ask for.
+#[cfg(not(target_os = "linux"))]
+pub fn hide_memory() -> std::io::Result<()> {
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::looks_like_zone;

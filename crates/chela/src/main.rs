@@ -19,7 +19,6 @@ use chela_core::ok_or_warn;
 use chela_core::secret::Redactor;
 use chela_sandbox::{HELPER_COMMAND, HELPER_FAILED};
 use clap::Parser;
-use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 use crate::cli::Cli;
 use crate::fail::{Exit, Fail};
@@ -43,7 +42,7 @@ fn main() -> ExitCode {
         };
     }
     // Its memory and its environment hold keys; the commands it starts run as the same user.
-    let undumpable = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    let undumpable = machine::hide_memory();
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {

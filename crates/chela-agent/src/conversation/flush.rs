@@ -2,6 +2,7 @@
 //! what must outlast it.
 
 use chela_core::{SessionForm, ok_or_warn};
+use chela_tools::CallWrites;
 
 use super::Conversation;
 use crate::turn::{ContextMeter, run_unheard};
@@ -68,10 +69,11 @@ impl Conversation {
             .is_ok_and(|folder| !folder.permissions().readonly());
         let policy = self.policy_now(None);
         let can_write = self.toolbox().await.is_ok_and(|toolbox| {
-            let toolbox = toolbox.for_turn(policy);
-            ["write", "edit", "apply_patch"]
-                .iter()
-                .any(|tool| toolbox.get(tool).is_some())
+            toolbox.tools().any(|tool| {
+                let writes = tool.writes(&serde_json::Map::new());
+                matches!(writes, CallWrites::Files { .. })
+                    && policy.explain(&tool.spec().name).is_in()
+            })
         });
         is_writable && can_write
     }

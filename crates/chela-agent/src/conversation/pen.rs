@@ -1,6 +1,5 @@
 //! The journal as the tools of one conversation write into it.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chela_core::SessionKey;
@@ -18,16 +17,6 @@ pub(crate) struct Pen {
     session: String,
     now: Mutex<Now>,
     seen: Arc<Seen>,
-    /// What would be written, while nothing is.
-    drafts: Mutex<Option<Vec<Draft>>>,
-}
-
-/// A file as a call would leave it.
-#[derive(Debug)]
-pub(crate) struct Draft {
-    pub path: PathBuf,
-    /// `None`: it would be gone.
-    pub after: Option<Vec<u8>>,
 }
 
 #[derive(Debug, Default)]
@@ -43,19 +32,7 @@ impl Pen {
             session: session.to_string(),
             now: Mutex::default(),
             seen,
-            drafts: Mutex::default(),
         }
-    }
-
-    /// From now on changes are refused, and kept as drafts.
-    pub(crate) fn begin_draft(&self) {
-        *self.drafts.lock().unwrap_or_else(PoisonError::into_inner) = Some(Vec::new());
-    }
-
-    /// Changes are made again. Gives what would have been written.
-    pub(crate) fn end_draft(&self) -> Vec<Draft> {
-        let mut drafts = self.drafts.lock().unwrap_or_else(PoisonError::into_inner);
-        drafts.take().unwrap_or_default()
     }
 
     /// A turn begins.
@@ -69,13 +46,6 @@ impl Pen {
 
 impl chela_tools::Journal for Pen {
     fn before(&self, change: &FileChange<'_>) -> Result<ChangeId, String> {
-        if let Some(drafts) = &mut *self.drafts.lock().unwrap_or_else(PoisonError::into_inner) {
-            drafts.push(Draft {
-                path: change.path.to_owned(),
-                after: change.after.map(<[u8]>::to_vec),
-            });
-            return Err("it waits for the owner".to_owned());
-        }
         let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
         let author = Author {
             session: &self.session,

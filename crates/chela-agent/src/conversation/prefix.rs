@@ -90,7 +90,7 @@ impl Conversation {
             let tools: Vec<ToolSchema> = frozen.tools.into_iter().map(ToolSchema::from).collect();
             return Ok(Prefix {
                 stable: frozen.stable,
-                toolbox: toolbox.restrict(&names),
+                toolbox: toolbox.restrict(&names).having_told(names),
                 size,
                 model,
                 compaction,
@@ -151,16 +151,16 @@ impl Conversation {
             trust: &agents.file_trust(),
             memory: agents.memory(&self.view.id),
             commands: &self.commands,
-            own: &self.ask.own.0,
+            own: &self.own_tools(),
         });
         let toolbox = match self.ask.tools {
             ToolUse::AsConfigured => toolset::fitting(toolbox, size),
             ToolUse::None => toolbox.restrict(&[]),
         };
         let granted: Vec<String> = toolbox
-            .specs()
-            .map(|spec| spec.name.to_string())
-            .filter(|name| self.is_granted(name))
+            .tools()
+            .filter(|tool| self.is_granted(tool.as_ref()))
+            .map(|tool| tool.spec().name.to_string())
             .collect();
         Ok(toolbox.restrict(&granted))
     }

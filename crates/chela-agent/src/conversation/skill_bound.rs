@@ -8,6 +8,8 @@
 
 mod reading;
 
+use std::path::PathBuf;
+
 use chela_model::{Message, ToolCall};
 use chela_tools::Policy;
 use chela_tools::policy::Names;
@@ -140,6 +142,7 @@ impl Conversation {
         &self,
         session: &Session,
         call: &ToolCall,
+        files: &[PathBuf],
         output: &Output,
     ) -> Result<(), SessionError> {
         let Ok(skills) = self.agents.assembler.skills(&self.view.id) else {
@@ -148,10 +151,9 @@ impl Conversation {
         let text = output.text();
         let what = reading::Read {
             call,
+            files,
             done: output.success == Success::Done,
             text: &text,
-            workspace: &self.view.workspace.value,
-            host: &self.agents.host,
         };
         for bound in what.bounds(&skills) {
             let new = self.with(|state| {

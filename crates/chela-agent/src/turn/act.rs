@@ -1,11 +1,14 @@
 //! Running the tools a model asked for.
 
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use chela_config::model::ExternalNotice;
 use chela_core::{Origin, Trust, ok_or_warn};
 use chela_model::{Message, Part, ToolCall};
-use chela_tools::{Approver, Call, Effect, Output, Piece, Progress, Scope, Success, Toolbox};
+use chela_tools::{
+    Approver, Call, CallTarget, Effect, Output, Piece, Progress, Scope, Success, Toolbox,
+};
 use futures_util::future::join_all;
 use serde_json::Value;
 use tokio::time::sleep;
@@ -71,7 +74,7 @@ impl Turn<'_> {
         let info = self.chain.current().info();
         self.talk.elevate_now();
         let policy = self.talk.policy_now(Some((&info.provider, &info.id)));
-        self.prefix.toolbox.for_turn(policy)
+        self.talk.current_tools(&self.prefix).for_turn(policy)
     }
 
     async fn run(
@@ -100,6 +103,7 @@ impl Turn<'_> {
         if call.malformed.is_some() {
             tracing::info!("the arguments of the call are not a JSON object");
         }
+        let mut read = Vec::new();
         let output = match &call.malformed {
             Some(text) => Output::failed(format!(
                 "The arguments of {} are not a JSON object, so nothing was done: {}",
@@ -120,7 +124,7 @@ impl Turn<'_> {
                     let booked = self.book_call(call, case.prospect.effect, &decision);
                     ok_or_warn!(booked, "a refusal is not on record");
                     let kept = match &asked {
-                        Some(asked) => self.keep_proposal(call, &case, toolbox, asked).await,
+                        Some(asked) => self.keep_proposal(call, &case, asked).await,
                         None => None,
                     };
                     Output::failed(words + kept.unwrap_or_default())
@@ -140,7 +144,8 @@ impl Turn<'_> {
                         .begin_call(&self.session, &call.id)
                         .await?;
                     tracing::info!(effect = ?case.prospect.effect, asked = yes.is_some(), "the call runs");
-                    let watch = self.watch(call, case.prospect.effect);
+                    let watch = self.watch(call, &case);
+                    read = files_read(&case);
                     let scope = yes.map(|yes| yes.scope);
                     let output = self.make(call, toolbox, &case, scope).await;
                     if let Some(watch) = watch {
@@ -155,7 +160,9 @@ impl Turn<'_> {
         };
         let output = self.screened(call, output);
         self.book_result(call, &output);
-        self.talk.note_reading(&self.session, call, &output).await?;
+        self.talk
+            .note_reading(&self.session, call, &read, &output)
+            .await?;
         let notice = self.notice_about(&output);
         self.talk
             .sessions
@@ -250,6 +257,21 @@ impl Turn<'_> {
             ))),
         }
     }
+}
+
+/// The files a call that only reads is about.
+fn files_read(case: &Case) -> Vec<PathBuf> {
+    if !matches!(case.prospect.effect, Effect::Read | Effect::ReadUntrusted) {
+        return Vec::new();
+    }
+    let targets = case.prepared.tool.targets(&case.prepared.arguments);
+    targets
+        .into_iter()
+        .filter_map(|target| match target {
+            CallTarget::File(path) => Some(path),
+            _ => None,
+        })
+        .collect()
 }
 
 /// Calls that may run side by side, in order.

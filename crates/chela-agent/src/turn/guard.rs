@@ -6,6 +6,7 @@
 
 mod yes;
 
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -19,7 +20,7 @@ use chela_guard::flow::{Decision, Deed, Judge, Rule, Verdict, decide};
 use chela_ledger::AuditKind;
 use chela_model::ToolCall;
 use chela_tools::approvals::{Document, KnownState};
-use chela_tools::{Effect, Output, Prepared, Prospect, Toolbox};
+use chela_tools::{CallWrites, Effect, Output, Prepared, Prospect, Toolbox};
 use serde_json::{Value, json};
 
 use super::Turn;
@@ -32,6 +33,8 @@ pub(super) use yes::{Leave, NoYes, Unallowed, Yes};
 pub(super) struct Case {
     pub prepared: Prepared,
     pub prospect: Prospect,
+    /// What it would change.
+    pub writes: CallWrites,
 }
 
 impl Case {
@@ -337,8 +340,29 @@ fn refused(case: Case, decision: Decision, asked: Option<Unallowed>) -> Permit {
 
 fn case_of(call: &ToolCall, toolbox: &Toolbox) -> Result<Case, Output> {
     let prepared = toolbox.prepare(&call.name, &call.arguments)?;
-    let prospect = prepared.tool.prospect(&prepared.arguments);
-    Ok(Case { prepared, prospect })
+    let mut prospect = prepared.tool.prospect(&prepared.arguments);
+    let writes = prepared.tool.writes(&prepared.arguments);
+    if let CallWrites::Files { paths, .. } = &writes {
+        prospect.effect = effect_of_writing(prospect.effect, paths);
+    }
+    Ok(Case {
+        prepared,
+        prospect,
+        writes,
+    })
+}
+
+/// What a call that writes these files really changes: the gravest of them counts, whichever tool
+/// writes it.
+fn effect_of_writing(effect: Effect, paths: &[PathBuf]) -> Effect {
+    let effects = paths
+        .iter()
+        .map(|path| effect.when_writing(&path.to_string_lossy()));
+    effects.fold(effect, |gravest, effect| match (gravest, effect) {
+        (Effect::Config, _) | (_, Effect::Config) => Effect::Config,
+        (Effect::WriteReversible, effect) => effect,
+        (gravest, _) => gravest,
+    })
 }
 
 /// Answers the tool's own question with the yes that was given for exactly what it asks about.

@@ -2,19 +2,18 @@
 //! that a command wrote while foreign text was being read.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use chela_core::{ContentHash, Trust};
 use chela_files::{LineChange, line_changes};
 use chela_guard::approval::{AnswerError, AskedCall, Asking, Question, shown};
 use chela_model::ToolCall;
-use chela_tools::{Call, Progress, Toolbox};
+use chela_tools::FilePreview;
 use chela_workspace::replace_file;
 use chela_workspace::trust::{Custody, Hand, Kind, Versions, Writer, Wrote};
-use serde_json::{Map, Value};
 
 use super::guard::{Case, NoYes, Unallowed};
 use super::{Turn, TurnEvent};
-use crate::conversation::Draft;
 
 /// Lines of a change a question shows.
 const MOST_LINES: usize = 40;
@@ -29,12 +28,11 @@ impl Turn<'_> {
         &self,
         call: &ToolCall,
         case: &Case,
-        toolbox: &Toolbox,
         asked: &Unallowed,
     ) -> Option<&'static str> {
         let custody = self.talk.writes.custody()?;
         let mut kept = None;
-        for draft in self.drafts(call, case, toolbox).await {
+        for draft in self.previewed(case).await {
             let path = custody.resolved(&draft.path);
             if matches!(custody.kind(&path), None | Some(Kind::Skill)) {
                 continue;
@@ -66,29 +64,12 @@ impl Turn<'_> {
         kept
     }
 
-    /// What a call of a file tool would leave behind, without doing it.
-    async fn drafts(&self, call: &ToolCall, case: &Case, toolbox: &Toolbox) -> Vec<Draft> {
-        let calls = match call.name.as_str() {
-            "write" | "edit" => vec![case.prepared.arguments.clone()],
-            // A refused patch stops at its first file.
-            "apply_patch" => one_by_one(&case.prepared.arguments),
-            _ => return Vec::new(),
-        };
-        let progress = |_: Progress| {};
-        self.talk.pen.begin_draft();
-        for arguments in calls {
-            let Ok(prepared) = toolbox.prepare(&call.name, &arguments) else {
-                continue;
-            };
-            let made = Call {
-                id: &call.id,
-                arguments: &arguments,
-                progress: &progress,
-                approver: &chela_guard::approval::Headless,
-            };
-            toolbox.run_prepared(&prepared, made).await;
-        }
-        self.talk.pen.end_draft()
+    /// What a call would leave behind, without doing it.
+    async fn previewed(&self, case: &Case) -> Vec<FilePreview> {
+        let tool = Arc::clone(&case.prepared.tool);
+        let arguments = case.prepared.arguments.clone();
+        let preview = tokio::task::spawn_blocking(move || tool.preview(&arguments));
+        preview.await.unwrap_or_default()
     }
 
     /// Asks about what a command just did to files that shape the agent. Nobody there: it waits.
@@ -217,33 +198,6 @@ fn changed_lines<'t>(old: &'t str, new: &'t str) -> Vec<(&'static str, &'t str)>
         _ => None,
     });
     gone.take(MOST_LINES).chain(come.take(MOST_LINES)).collect()
-}
-
-/// A patch of several files as patches of one file each.
-fn one_by_one(arguments: &Map<String, Value>) -> Vec<Map<String, Value>> {
-    const BEGINS: [&str; 3] = ["*** Add File:", "*** Update File:", "*** Delete File:"];
-    let patch = arguments.get("patch").and_then(Value::as_str).unwrap_or("");
-    let mut sections: Vec<String> = Vec::new();
-    for line in patch.lines() {
-        if BEGINS.iter().any(|begin| line.trim().starts_with(begin)) {
-            sections.push(String::new());
-        } else if ["*** Begin Patch", "*** End Patch"].contains(&line.trim()) {
-            continue;
-        }
-        if let Some(section) = sections.last_mut() {
-            section.push_str(line);
-            section.push('\n');
-        }
-    }
-    sections
-        .into_iter()
-        .map(|section| {
-            let mut arguments = arguments.clone();
-            let patch = format!("*** Begin Patch\n{section}*** End Patch\n");
-            arguments.insert("patch".to_owned(), Value::String(patch));
-            arguments
-        })
-        .collect()
 }
 
 #[cfg(test)]

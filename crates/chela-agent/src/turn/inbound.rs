@@ -16,6 +16,7 @@ use super::changes::changes;
 use super::limits::{Repeats, Spent, TurnLimits};
 use super::outlet::Outlet;
 use super::tail::{Block, BlockKind, Sent, tail, unforged};
+use super::tool_changes::tool_changes;
 use super::{ContextMeter, Surface, Turn, TurnError};
 use crate::conversation::{Conversation, Image, Inbound};
 use crate::local;
@@ -51,6 +52,8 @@ impl<'a> Turn<'a> {
         }
         blocks.extend(changes(&prefix.sections, &now));
         let branch = talk.sessions.branch(&session).await?;
+        let sent_before = sent_before(&branch);
+        blocks.extend(tool_changes(&talk.current_tools(&prefix), &sent_before));
         let (news, runs) = Told::apart(talk.subagent_news(&branch));
         blocks.extend(talk.blocks_for(&message.text, is_first(&branch), news));
         let (skill, said) = match talk.skill_text(&message.text) {
@@ -63,7 +66,7 @@ impl<'a> Turn<'a> {
             images: &message.images,
             skill: skill.as_ref(),
         };
-        let (content, lead, sent) = content_of(&said, &blocks, &sent_before(&branch));
+        let (content, lead, sent) = content_of(&said, &blocks, &sent_before);
         let accepted = talk
             .sessions
             .accept(

@@ -28,6 +28,8 @@ pub enum BlockKind {
     Facts,
     /// Files of the prompt that changed since the session began.
     Changes,
+    /// Tools that came or went since the session began.
+    Tools,
     /// Daily notes a fresh session starts with.
     RecentNotes,
     /// Memory entries the message calls up.
@@ -43,6 +45,7 @@ impl BlockKind {
         match self {
             Self::Facts => "facts",
             Self::Changes => "changes",
+            Self::Tools => "tools",
             Self::RecentNotes => "recent-notes",
             Self::Recall => "recall",
             Self::Skills => "skills",
@@ -52,7 +55,7 @@ impl BlockKind {
 
     /// Whether a block holds until it is replaced, so that saying it again says nothing.
     fn lasts(self) -> bool {
-        matches!(self, Self::Facts | Self::Changes)
+        matches!(self, Self::Facts | Self::Changes | Self::Tools)
     }
 }
 

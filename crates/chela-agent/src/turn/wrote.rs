@@ -1,12 +1,12 @@
 //! What a call did to the files that shape the agent.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use chela_core::{Trust, ok_or_warn};
 use chela_guard::flow::{Decision, Rule, Taint};
 use chela_ledger::AuditKind;
 use chela_model::ToolCall;
-use chela_tools::Effect;
+use chela_tools::{CallWrites, FileChange, Journal as _, MOST_FILE_BYTES, WriteExtent};
 use serde_json::{Value, json};
 
 use super::guard::{Case, Yes};
@@ -19,6 +19,8 @@ use crate::writes::{Before, Doing, Noted, Reach};
 pub(super) struct Watch {
     before: Before,
     reach: Reach,
+    /// The texts that nobody else keeps for the journal.
+    kept: Vec<(PathBuf, Option<Vec<u8>>)>,
 }
 
 /// What of the guard's word matters here.
@@ -46,32 +48,33 @@ impl Turn<'_> {
         }
     }
 
-    /// Looks at what a call may change. `None` for one that only reads.
-    pub(super) fn watch(&self, call: &ToolCall, effect: Effect) -> Option<Watch> {
-        if matches!(
-            effect,
-            Effect::Read | Effect::ReadUntrusted | Effect::Egress | Effect::WriteOutward
-        ) {
-            return None;
-        }
-        self.talk.note_background();
-        let extent = match call.name.as_str() {
-            "write" => Some(Extent::Whole),
-            "edit" | "apply_patch" => Some(Extent::Part),
-            _ => None,
-        };
-        let reach = match extent {
-            Some(extent) => Reach::Named {
-                paths: self.paths_named(call),
-                extent,
+    /// Looks at what a call may change. `None` for one that changes nothing here.
+    pub(super) fn watch(&self, call: &ToolCall, case: &Case) -> Option<Watch> {
+        let reach = match &case.writes {
+            CallWrites::Nothing => return None,
+            CallWrites::Files { paths, extent } => Reach::Named {
+                paths: self.resolved(paths),
+                extent: match extent {
+                    WriteExtent::Whole => Extent::Whole,
+                    WriteExtent::Part => Extent::Part,
+                },
             },
-            None => Reach::Anything {
+            CallWrites::Anything => Reach::Anything {
                 words: Value::Object(call.arguments.clone()).to_string(),
             },
+        };
+        self.talk.note_background();
+        let kept = match (&reach, case.prepared.tool.keeps_changes()) {
+            (Reach::Named { paths, .. }, false) => paths
+                .iter()
+                .map(|path| (path.clone(), read_for_journal(path)))
+                .collect(),
+            _ => Vec::new(),
         };
         Some(Watch {
             before: self.talk.writes.before(&reach)?,
             reach,
+            kept,
         })
     }
 
@@ -83,7 +86,8 @@ impl Turn<'_> {
         word: &Word,
         brought: Trust,
     ) -> Vec<PathBuf> {
-        let Watch { before, reach } = watch;
+        self.journal_changes(&watch, call);
+        let Watch { before, reach, .. } = watch;
         let is_command = matches!(reach, Reach::Anything { .. });
         let doing = Doing {
             tool: call.name.clone(),
@@ -110,18 +114,53 @@ impl Turn<'_> {
         paths.filter(held).collect()
     }
 
-    /// The paths a call of a file tool names.
-    pub(super) fn paths_named(&self, call: &ToolCall) -> Vec<PathBuf> {
-        let Some(custody) = self.talk.writes.custody() else {
-            return Vec::new();
-        };
-        named_in(call)
-            .iter()
-            .map(|name| {
-                let path = self.talk.agents.host.expand_from(name, custody.root());
-                custody.resolved(&path.components().collect::<PathBuf>())
-            })
-            .collect()
+    /// Paths as the trust in files knows them.
+    fn resolved(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
+        match self.talk.writes.custody() {
+            Some(custody) => paths.iter().map(|path| custody.resolved(path)).collect(),
+            None => Vec::new(),
+        }
+    }
+
+    /// Hands to the journal what a tool changed that keeps none itself: the change can be taken
+    /// back, and text from outside stays text from outside.
+    fn journal_changes(&self, watch: &Watch, call: &ToolCall) {
+        for (path, before) in &watch.kept {
+            let after = read_for_journal(path);
+            if *before == after {
+                continue;
+            }
+            let change = FileChange {
+                path,
+                before: before.as_deref(),
+                after: after.as_deref(),
+                keeps: match watch.reach {
+                    Reach::Named {
+                        extent: Extent::Part,
+                        ..
+                    } => Some(path),
+                    _ => None,
+                },
+                tool: &call.name,
+                call: &call.id,
+            };
+            if let Err(why) = self.talk.pen.before(&change) {
+                self.surface.event(TurnEvent::Notice(format!(
+                    "{} was changed by {} and cannot be taken back: {why}",
+                    path.display(),
+                    call.name
+                )));
+            }
+        }
+    }
+}
+
+/// What a file holds, as far as the journal keeps files; `None` for none.
+fn read_for_journal(path: &Path) -> Option<Vec<u8>> {
+    let size = path.metadata().ok()?.len();
+    match size <= MOST_FILE_BYTES {
+        true => std::fs::read(path).ok(),
+        false => None,
     }
 }
 
@@ -176,29 +215,5 @@ impl Conversation {
                 "state": skill.outcome.as_str(),
             }));
         }
-    }
-}
-
-/// The paths a call of a file tool names.
-fn named_in(call: &ToolCall) -> Vec<String> {
-    const MARKS: [&str; 4] = [
-        "*** Add File: ",
-        "*** Update File: ",
-        "*** Delete File: ",
-        "*** Move to: ",
-    ];
-    let text = |name: &str| call.arguments.get(name).and_then(|value| value.as_str());
-    match call.name.as_str() {
-        "write" | "edit" => text("path").map(str::to_owned).into_iter().collect(),
-        "apply_patch" => text("patch")
-            .unwrap_or_default()
-            .lines()
-            .filter_map(|line| {
-                let line = line.trim();
-                MARKS.iter().find_map(|mark| line.strip_prefix(mark))
-            })
-            .map(|path| path.trim().to_owned())
-            .collect(),
-        _ => Vec::new(),
     }
 }

@@ -15,7 +15,7 @@ use chela_store::block_on;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
-use chela_agent::agent::Agents;
+use chela_agent::agent::{Agents, OpenError};
 use chela_agent::conversation::{Conversation, ConversationAsk, Inbound, OwnTools};
 use chela_agent::turn::{Surface, TurnError, TurnEvent, TurnOutcome};
 use chela_core::{ContentHash, Entropy, Host, Origin, SessionKey};
@@ -176,6 +176,8 @@ pub(crate) struct Home {
     more: Value,
     page: String,
     sent: Arc<Mutex<Vec<Value>>>,
+    /// Tools besides the two that are always there.
+    tools: Vec<Arc<dyn Tool>>,
     runtime: Runtime,
 }
 
@@ -201,8 +203,18 @@ impl Home {
             more,
             page: PAGE.to_owned(),
             sent: Arc::default(),
+            tools: Vec::new(),
             runtime: runtime(),
         }
+    }
+
+    pub(crate) fn with_tool(mut self, tool: Arc<dyn Tool>) -> Self {
+        self.tools.push(tool);
+        self
+    }
+
+    pub(crate) fn runtime(&self) -> &Runtime {
+        &self.runtime
     }
 
     /// As a fresh process would open it.
@@ -212,6 +224,17 @@ impl Home {
 
     /// Another conversation of the same agent.
     pub(crate) fn open_in(&self, session: Option<&str>) -> Conversation {
+        self.opened(session).expect("a conversation")
+    }
+
+    /// Why no conversation can be opened.
+    pub(crate) fn try_open(&self) -> Result<(), String> {
+        self.opened(None)
+            .map(drop)
+            .map_err(|error| error.to_string())
+    }
+
+    fn opened(&self, session: Option<&str>) -> Result<Conversation, OpenError> {
         let mut config = json!({
             "models": { "providers": { "kit": {
                 "baseUrl": format!("{}/v1", self.endpoint.url()),
@@ -249,14 +272,15 @@ impl Home {
             },
             sent: Arc::clone(&self.sent),
         };
+        let mut own: Vec<Arc<dyn Tool>> = vec![Arc::new(inbox), Arc::new(post)];
+        own.extend(self.tools.iter().cloned());
         block_on(
             Agents::open(&self.host, Arc::new(loaded)).conversation(ConversationAsk {
-                own: OwnTools(vec![Arc::new(inbox), Arc::new(post)]),
+                own: OwnTools(own),
                 session: session.map(|key| SessionKey::parse(key).expect("a key")),
                 ..ConversationAsk::default()
             }),
         )
-        .expect("a conversation")
     }
 
     pub(crate) fn say(

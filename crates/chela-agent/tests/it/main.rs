@@ -6,6 +6,7 @@ mod economy;
 mod guarding;
 mod incidents;
 mod journalling;
+mod own_writes;
 mod recording;
 mod skill_bound;
 mod spending;

@@ -1,5 +1,6 @@
 //! `edit`.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use chela_core::ContentHash;
@@ -11,13 +12,16 @@ use super::change::Change;
 use super::masked;
 use super::near::closest;
 use super::text::{self, Ending, Text};
-use super::{Files, MOST_FILE_BYTES, MOST_TRIES, keeps_changing};
-use crate::blocking::{Blocking, Foreseen, Job};
+use super::{Files, MOST_FILE_BYTES, MOST_TRIES, as_targets, keeps_changing, real_path};
+use crate::blocking::{Blocking, Foreseen, Foresight, Job};
 use crate::place::{Access, Spot};
 use crate::schema::{Kind, Schema};
-use crate::{Effect, FileChange, Output, Piece, Sink, SinkKind, Spec, Tool};
+use crate::{
+    Effect, FileChange, FilePreview, Output, Piece, Sink, SinkKind, Spec, Tool, ToolNeed,
+    WriteExtent,
+};
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Arguments {
     path: String,
@@ -28,7 +32,13 @@ pub(super) struct Arguments {
 
 pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
     Arc::new(Foreseen {
-        effect,
+        sight: Foresight {
+            effect: Some(effect),
+            targets: Some(|files, arguments| as_targets(paths(files, arguments))),
+            writes: Some((WriteExtent::Part, paths)),
+            preview: Some(preview),
+            needs: &[ToolNeed::Folders],
+        },
         tool: Blocking {
         spec: Spec {
             name: "edit".into(),
@@ -62,6 +72,16 @@ pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
 /// Writing to a file that shapes the agent is more than writing.
 fn effect(files: &Files, arguments: &Arguments) -> Effect {
     files.effect_at(files.places.locate(&arguments.path, Access::Write))
+}
+
+fn paths(files: &Files, arguments: &Arguments) -> Vec<PathBuf> {
+    real_path(files.places.locate(&arguments.path, Access::Write))
+}
+
+fn preview(files: &Files, arguments: &Arguments) -> Vec<FilePreview> {
+    files.rehearse(|files| {
+        edit(files, arguments.clone(), &Job::default());
+    })
 }
 
 fn edit(files: &Files, arguments: Arguments, job: &Job) -> Output {

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::Files;
 use super::tree::{Ended, Ignored, Tree};
-use crate::blocking::{Blocking, Job};
+use crate::blocking::{Blocking, Foresight, Job};
 use crate::place::{Access, EntryKind, PlaceError};
 use crate::schema::{Kind, Schema};
 use crate::{Effect, Output, Piece, Sink, SinkKind, Spec, Tool};
@@ -54,7 +54,7 @@ pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
         },
         with: Arc::clone(files),
         act: find,
-    })
+    }.foreseeing(Foresight { targets: Some(|files, arguments| files.tree_target(arguments.path.as_deref())), ..Foresight::default() }))
 }
 
 fn find(files: &Files, arguments: Arguments, job: &Job) -> Output {

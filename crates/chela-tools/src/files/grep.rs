@@ -14,7 +14,7 @@ use serde_json::json;
 use super::find::{Pattern, ignored};
 use super::tree::{Ended, Tree};
 use super::{Files, counted, text};
-use crate::blocking::{Blocking, Job};
+use crate::blocking::{Blocking, Foresight, Job};
 use crate::place::{Access, EntryKind, PlaceError, Spot};
 use crate::schema::{Kind, Schema};
 use crate::{Effect, Output, Piece, Sink, SinkKind, Spec, Tool};
@@ -72,7 +72,7 @@ pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
         },
         with: Arc::clone(files),
         act: grep,
-    })
+    }.foreseeing(Foresight { targets: Some(|files, arguments| files.tree_target(arguments.path.as_deref())), ..Foresight::default() }))
 }
 
 fn grep(files: &Files, arguments: Arguments, job: &Job) -> Output {

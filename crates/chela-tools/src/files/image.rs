@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Files, ImageInput};
-use crate::blocking::{Blocking, Job};
+use crate::blocking::{Blocking, Foresight, Job};
 use crate::place::{Access, Spot};
 use crate::schema::{Kind, Schema};
 use crate::{Effect, Output, Piece, Sink, SinkKind, Spec, Tool};
@@ -22,30 +22,39 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
-    Arc::new(Blocking {
-        spec: Spec {
-            name: "image".into(),
-            description: "Look at a picture (PNG, JPEG, GIF, WebP): a file, or data as base64."
-                .into(),
-            parameters: Schema::object()
-                .optional(
-                    "path",
-                    Kind::text().such_as("photo.png"),
-                    "File of the picture",
-                )
-                .optional(
-                    "data",
-                    Kind::text(),
-                    "The picture itself: base64 or a data: URL",
-                )
-                .build()
-                .into(),
-            effect: Effect::ReadUntrusted,
-            sinks: [Sink::new("path", SinkKind::Path)].into(),
-        },
-        with: Arc::clone(files),
-        act: look,
-    })
+    Arc::new(
+        Blocking {
+            spec: Spec {
+                name: "image".into(),
+                description: "Look at a picture (PNG, JPEG, GIF, WebP): a file, or data as base64."
+                    .into(),
+                parameters: Schema::object()
+                    .optional(
+                        "path",
+                        Kind::text().such_as("photo.png"),
+                        "File of the picture",
+                    )
+                    .optional(
+                        "data",
+                        Kind::text(),
+                        "The picture itself: base64 or a data: URL",
+                    )
+                    .build()
+                    .into(),
+                effect: Effect::ReadUntrusted,
+                sinks: [Sink::new("path", SinkKind::Path)].into(),
+            },
+            with: Arc::clone(files),
+            act: look,
+        }
+        .foreseeing(Foresight {
+            targets: Some(|files, arguments| match &arguments.path {
+                Some(path) => files.file_target(path),
+                None => Vec::new(),
+            }),
+            ..Foresight::default()
+        }),
+    )
 }
 
 fn look(files: &Files, arguments: Arguments, _: &Job) -> Output {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::Files;
-use crate::blocking::{Blocking, Job};
+use crate::blocking::{Blocking, Foresight, Job};
 use crate::place::{Access, EntryKind};
 use crate::schema::{Kind, Schema};
 use crate::{Effect, Output, Piece, Sink, SinkKind, Spec, Tool};
@@ -23,25 +23,31 @@ pub(super) struct Arguments {
 const USUAL_LIMIT: usize = 500;
 
 pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
-    Arc::new(Blocking {
-        spec: Spec {
-            name: "ls".into(),
-            description: "List a folder: names with sizes, folders with a slash.".into(),
-            parameters: Schema::object()
-                .optional("path", Kind::text(), "Folder; the workspace unless given")
-                .optional(
-                    "limit",
-                    Kind::integer().min(1).max(5_000),
-                    "At most so many entries; 500 unless given",
-                )
-                .build()
-                .into(),
-            effect: Effect::Read,
-            sinks: [Sink::new("path", SinkKind::Path)].into(),
-        },
-        with: Arc::clone(files),
-        act: list,
-    })
+    Arc::new(
+        Blocking {
+            spec: Spec {
+                name: "ls".into(),
+                description: "List a folder: names with sizes, folders with a slash.".into(),
+                parameters: Schema::object()
+                    .optional("path", Kind::text(), "Folder; the workspace unless given")
+                    .optional(
+                        "limit",
+                        Kind::integer().min(1).max(5_000),
+                        "At most so many entries; 500 unless given",
+                    )
+                    .build()
+                    .into(),
+                effect: Effect::Read,
+                sinks: [Sink::new("path", SinkKind::Path)].into(),
+            },
+            with: Arc::clone(files),
+            act: list,
+        }
+        .foreseeing(Foresight {
+            targets: Some(|files, arguments| files.tree_target(arguments.path.as_deref())),
+            ..Foresight::default()
+        }),
+    )
 }
 
 fn list(files: &Files, arguments: Arguments, job: &Job) -> Output {

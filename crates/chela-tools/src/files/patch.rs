@@ -16,12 +16,17 @@ use super::change::Change;
 use super::edit::whole_text;
 use super::masked;
 use super::text::Shape;
-use super::{Files, MOST_FILE_BYTES, MOST_TRIES, busy, counted, keeps_changing};
-use crate::blocking::{Blocking, Foreseen, Job};
+use super::{
+    Files, MOST_FILE_BYTES, MOST_TRIES, as_targets, busy, counted, keeps_changing, real_path,
+};
+use crate::blocking::{Blocking, Foreseen, Foresight, Job};
 use crate::fuzzing::PatchedText;
 use crate::place::{Access, EntryKind, PlaceError, Spot};
 use crate::schema::{Kind, Schema};
-use crate::{ChangeId, Effect, FileChange, Output, Sink, SinkKind, Spec, Success, Tool};
+use crate::{
+    ChangeId, Effect, FileChange, FilePreview, Output, Sink, SinkKind, Spec, Success, Tool,
+    ToolNeed, WriteExtent,
+};
 
 use parse::{Chunk, Section};
 
@@ -33,7 +38,13 @@ pub(super) struct Arguments {
 
 pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
     Arc::new(Foreseen {
-        effect,
+        sight: Foresight {
+            effect: Some(effect),
+            targets: Some(|files, arguments| as_targets(paths(files, arguments))),
+            writes: Some((WriteExtent::Part, paths)),
+            preview: Some(preview),
+            needs: &[ToolNeed::Folders],
+        },
         tool: Blocking {
         spec: Spec {
             name: "apply_patch".into(),
@@ -71,16 +82,45 @@ pub(crate) fn patch_text(patch: &str, body: &str) -> Option<Vec<PatchedText>> {
 
 /// Writing to a file that shapes the agent is more than writing.
 fn effect(files: &Files, arguments: &Arguments) -> Effect {
+    let places = files.patch_places.imagined();
     let sections = parse::parse(&arguments.patch).unwrap_or_default();
     let paths = sections.iter().flat_map(Section::paths);
     paths
-        .map(|path| files.effect_at(files.patch_places.locate_new(path)))
+        .map(|path| files.effect_at(places.locate_new(path)))
         .max_by_key(|effect| match effect {
             Effect::Config => 2,
             Effect::Persona => 1,
             _ => 0,
         })
         .unwrap_or(Effect::WriteReversible)
+}
+
+/// Every file it touches.
+fn paths(files: &Files, arguments: &Arguments) -> Vec<PathBuf> {
+    let places = files.patch_places.imagined();
+    let sections = parse::parse(&arguments.patch).unwrap_or_default();
+    let paths = sections.iter().flat_map(Section::paths);
+    paths
+        .flat_map(|path| real_path(places.locate_new(path)))
+        .collect()
+}
+
+/// What each section would do by itself: one that cannot be applied hides no other.
+fn preview(files: &Files, arguments: &Arguments) -> Vec<FilePreview> {
+    let sections = parse::parse(&arguments.patch).unwrap_or_default();
+    let files = files.imagined();
+    let outcomes = sections
+        .iter()
+        .filter_map(|section| plan(&files, section, &[]).ok())
+        .flatten();
+    outcomes
+        .filter(|outcome| outcome.before != outcome.after)
+        .map(|outcome| FilePreview {
+            path: outcome.spot.path().to_owned(),
+            before: outcome.before,
+            after: outcome.after,
+        })
+        .collect()
 }
 
 /// One file as the patch leaves it.
@@ -171,6 +211,17 @@ fn patch_once(files: &Files, sections: &[Section], job: &Job) -> Option<Output> 
         }
         Err(refused) => Some(refused),
     }
+}
+
+/// Reads a patch and applies what it says of files to a text, for whoever tries many.
+pub(super) fn read_and_apply(patch: &str, text: &str) -> Vec<String> {
+    let sections = parse::parse(patch).unwrap_or_default();
+    let applied = sections.iter().filter_map(|section| match section {
+        Section::Update { chunks, .. } => apply::apply(text, chunks).ok(),
+        Section::Add { content, .. } => Some(content.clone()),
+        Section::Delete { .. } => None,
+    });
+    applied.collect()
 }
 
 fn nothing_changed(mut refused: Output) -> Output {

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::masked::SecretReader;
 use super::text::{self, Encoding, Mark};
 use super::{Files, MOST_FILE_BYTES, image};
-use crate::blocking::{Blocking, Job, Stop};
+use crate::blocking::{Blocking, Foresight, Job, Stop};
 use crate::place::{Access, Spot};
 use crate::schema::{Kind, Schema};
 use crate::{Effect, Output, Piece, Sink, SinkKind, Spec, Tool};
@@ -51,7 +51,7 @@ pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
         },
         with: Arc::clone(files),
         act: read,
-    })
+    }.foreseeing(Foresight { targets: Some(|files, arguments| files.file_target(&arguments.path)), ..Foresight::default() }))
 }
 
 /// Enough of a file to tell what it is.

@@ -4,6 +4,7 @@ use crate::toolbox::tests::Bench;
 use crate::{ImageInput, Piece};
 
 mod editing;
+mod foreseeing;
 mod hiding;
 mod keeping;
 mod looking;

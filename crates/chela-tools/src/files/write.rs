@@ -1,5 +1,6 @@
 //! `write`.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use chela_core::ContentHash;
@@ -10,13 +11,15 @@ use serde_json::json;
 use super::change::Change;
 use super::masked;
 use super::text::{self, Ending, Shape};
-use super::{Files, MOST_FILE_BYTES, counted};
-use crate::blocking::{Blocking, Foreseen, Job};
+use super::{Files, MOST_FILE_BYTES, as_targets, counted, real_path};
+use crate::blocking::{Blocking, Foreseen, Foresight, Job};
 use crate::place::{EntryKind, Spot};
 use crate::schema::{Kind, Schema};
-use crate::{Effect, FileChange, Output, Sink, SinkKind, Spec, Tool};
+use crate::{
+    Effect, FileChange, FilePreview, Output, Sink, SinkKind, Spec, Tool, ToolNeed, WriteExtent,
+};
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     path: String,
@@ -25,7 +28,13 @@ pub(super) struct Arguments {
 
 pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
     Arc::new(Foreseen {
-        effect,
+        sight: Foresight {
+            effect: Some(effect),
+            targets: Some(|files, arguments| as_targets(paths(files, arguments))),
+            writes: Some((WriteExtent::Whole, paths)),
+            preview: Some(preview),
+            needs: &[ToolNeed::Folders],
+        },
         tool: Blocking {
         spec: Spec {
             name: "write".into(),
@@ -52,7 +61,17 @@ pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
 
 /// Writing to a file that shapes the agent is more than writing.
 fn effect(files: &Files, arguments: &Arguments) -> Effect {
-    files.effect_at(files.places.locate_new(&arguments.path))
+    files.effect_at(files.places.imagined().locate_new(&arguments.path))
+}
+
+fn paths(files: &Files, arguments: &Arguments) -> Vec<PathBuf> {
+    real_path(files.places.imagined().locate_new(&arguments.path))
+}
+
+fn preview(files: &Files, arguments: &Arguments) -> Vec<FilePreview> {
+    files.rehearse(|files| {
+        write(files, arguments.clone(), &Job::default());
+    })
 }
 
 fn write(files: &Files, arguments: Arguments, job: &Job) -> Output {

@@ -19,6 +19,8 @@ use super::{Access, PlaceError, Places, Reach};
 pub(super) enum Missing {
     Fails,
     IsMade,
+    /// It is taken to be there, and nothing is made.
+    IsImagined,
 }
 
 /// Longer paths are refused before the system sees them.
@@ -220,7 +222,11 @@ impl Walk<'_> {
                 continue;
             }
             match self.pending.is_empty() {
-                false => self.folder(&name)?,
+                false => {
+                    if self.folder(&name)? == Entered::Missing {
+                        return self.imagine(name);
+                    }
+                }
                 true => {
                     if let Some(kind) = self.last(&name)? {
                         return self.arrive(name, kind);
@@ -244,7 +250,7 @@ impl Walk<'_> {
     }
 
     /// Enters a folder on the way.
-    fn folder(&mut self, name: &OsStr) -> Result<(), PlaceError> {
+    fn folder(&mut self, name: &OsStr) -> Result<Entered, PlaceError> {
         let flags = WALK | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let mut made = false;
         loop {
@@ -254,12 +260,12 @@ impl Walk<'_> {
                     let id = Id::of(&fstat(&fd).map_err(|errno| self.io(errno))?);
                     let (path, owner) = (top.path.join(name), top.owner);
                     self.enter(fd, id, path, owner);
-                    return Ok(());
+                    return Ok(Entered::Folder);
                 }
                 // Systems differ in how they say that a name is a link.
                 Err(Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => {
                     return match self.follow(name)? {
-                        Followed::Link => Ok(()),
+                        Followed::Link => Ok(Entered::Folder),
                         Followed::NotALink => Err(PlaceError::NotFolder {
                             path: self.given.to_owned(),
                         }),
@@ -272,9 +278,32 @@ impl Walk<'_> {
                         Err(errno) => return Err(self.io(errno)),
                     }
                 }
+                Err(Errno::NOENT) if self.missing == Missing::IsImagined => {
+                    self.may(name)?;
+                    return Ok(Entered::Missing);
+                }
                 Err(errno) => return Err(self.io(errno)),
             }
         }
+    }
+
+    /// The end of a walk through folders that are not there. The spot holds the last folder that
+    /// is, and the way from there: nothing can be written through it.
+    fn imagine(mut self, first: OsString) -> Result<Spot, PlaceError> {
+        let rest: Vec<OsString> = self.pending.drain(..).rev().collect();
+        if rest.iter().any(|name| name == "..") {
+            return Err(PlaceError::Missing {
+                path: self.given.to_owned(),
+            });
+        }
+        let git = |name: &OsString| name.eq_ignore_ascii_case(".git");
+        if self.access == Access::Write && rest.iter().any(git) {
+            return Err(PlaceError::Git {
+                path: self.given.to_owned(),
+            });
+        }
+        let way: PathBuf = std::iter::once(first).chain(rest).collect();
+        self.arrive(way.into_os_string(), EntryKind::Absent)
     }
 
     /// Looks at the last name; `None` when it is a link, which is walked next.
@@ -443,6 +472,14 @@ impl Walk<'_> {
     fn io(&self, errno: Errno) -> PlaceError {
         PlaceError::io(self.given, errno)
     }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Entered {
+    /// It, or a link that is walked next.
+    Folder,
+    /// There is none, and none is made.
+    Missing,
 }
 
 enum Followed {

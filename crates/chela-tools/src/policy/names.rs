@@ -70,19 +70,8 @@ const GROUPS: [(&str, &[&str]); 11] = [
     ),
 ];
 
-/// Tools that `group:openclaw` leaves out.
-const NOT_IN_OWN_GROUP: [&str; 10] = [
-    "read",
-    "write",
-    "edit",
-    "apply_patch",
-    "grep",
-    "find",
-    "ls",
-    "exec",
-    "process",
-    "canvas",
-];
+/// Groups that `group:openclaw` leaves out: files and commands are everybody's.
+const NOT_IN_OWN_GROUP: [&str; 2] = ["fs", "runtime"];
 
 /// What the profiles hold; `full` holds everything.
 pub(super) const MINIMAL: [&str; 1] = ["session_status"];
@@ -192,7 +181,9 @@ fn matches_one(name: &str, tool: &str) -> bool {
 
 fn in_group(group: &str, tool: &str) -> bool {
     match group {
-        "openclaw" | "chela" => is_built_in(tool) && !NOT_IN_OWN_GROUP.contains(&tool),
+        "openclaw" | "chela" => {
+            is_built_in(tool) && !NOT_IN_OWN_GROUP.iter().any(|group| in_group(group, tool))
+        }
         "plugins" => !is_built_in(tool),
         group => GROUPS
             .iter()

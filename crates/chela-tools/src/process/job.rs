@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -123,6 +124,10 @@ pub struct Job {
     input: tokio::sync::Mutex<Option<Input>>,
     stop: Notify,
     state: watch::Sender<State>,
+    /// Whether it went on in the background, where nobody has seen all it printed.
+    pub(super) in_background: AtomicBool,
+    /// Whether its output is kept beyond this process.
+    pub(super) is_kept: AtomicBool,
 }
 
 /// Changes whenever something is printed or it ends.
@@ -166,6 +171,8 @@ impl Job {
             input: tokio::sync::Mutex::new(input.map(Input)),
             stop: Notify::new(),
             state: watch::Sender::new(State::default()),
+            in_background: AtomicBool::new(false),
+            is_kept: AtomicBool::new(false),
         });
         tracing::info!(id = job.id, pid, "a command runs");
         let deadline = job.started + launch.timeout;

@@ -1,10 +1,11 @@
 //! What is said about a command.
 
 use chela_core::{ContentHash, Origin, Trust, grouped};
-use chela_guard::Labelled;
+use chela_guard::{ExternalSource, Labelled};
 use serde_json::{Value, json};
 
 use super::job::{Ended, Job};
+use super::kept::KeptCommand;
 use super::plain::plain;
 use super::spool::Part;
 use super::table::ProcessesSetup;
@@ -113,6 +114,34 @@ pub fn told(job: &Job, call: &str, text: String, setup: &ProcessesSetup) -> Outp
         content,
         details: Value::Null,
         success,
+    }
+}
+
+/// A text a command of an earlier process printed, with how it ended.
+pub fn earlier(command: &KeptCommand, call: &str, text: &str, setup: &ProcessesSetup) -> Output {
+    let text = text.trim_end();
+    let origin = Origin::Tool {
+        call: call.to_owned(),
+        hash: ContentHash::of(text),
+    };
+    let source = ExternalSource::Process {
+        command: command.command.clone(),
+    };
+    let printed = match (text.trim().is_empty(), command.fetches) {
+        (true, _) => Labelled::runtime("(no output)"),
+        (false, true) => Labelled::external(text, &source, origin, &*setup.host.entropy),
+        (false, false) => Labelled::local(text, Trust::Agent, origin),
+    };
+    Output {
+        content: vec![
+            Piece::Text(printed),
+            Piece::Text(Labelled::runtime(command.status.clone())),
+        ],
+        details: json!({ "sessionId": command.id, "command": command.command, "running": false }),
+        success: match command.well {
+            true => Success::Done,
+            false => Success::Failed,
+        },
     }
 }
 

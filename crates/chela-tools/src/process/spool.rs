@@ -3,7 +3,7 @@
 //! Secrets are taken out before anything is kept, so that neither holds one.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,6 +36,8 @@ pub struct Spool {
     late: Vec<u8>,
     /// Whether something before that was dropped unseen.
     skipped: bool,
+    /// The file belongs to somebody else now.
+    handed_over: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +46,15 @@ enum FileState {
     Writing,
     /// Full, or the disk is: from here on bytes are only counted.
     Closed,
+}
+
+/// What a command printed, wherever it is kept.
+pub trait Printed {
+    /// How many bytes there were.
+    fn total(&self) -> u64;
+
+    /// At most `most` bytes from the byte `from` on.
+    fn read(&self, from: u64, most: usize) -> Part;
 }
 
 /// Part of the output.
@@ -68,6 +79,7 @@ impl Spool {
             stream: SecretStream::new(Arc::clone(redactor)),
             late: Vec::new(),
             skipped: false,
+            handed_over: false,
         }
     }
 
@@ -179,6 +191,37 @@ impl Spool {
         }
     }
 
+    /// Leaves all that is kept in a file of this name, which outlives it.
+    pub fn hand_over(&mut self, to: &Path) -> io::Result<()> {
+        self.finish();
+        match &mut self.file {
+            Some(file) => {
+                let after = self.total - self.tail.len() as u64;
+                if self.file_bytes < self.total {
+                    let lost = after.saturating_sub(self.file_bytes);
+                    let known = usize::try_from(self.file_bytes.saturating_sub(after));
+                    let rest = known.ok().and_then(|known| self.tail.get(known..));
+                    write!(file, "\n[{lost} bytes were not kept]\n")?;
+                    file.write_all(rest.unwrap_or_default())?;
+                }
+                std::fs::rename(&self.path, to)?;
+                self.path = to.to_owned();
+                self.handed_over = true;
+            }
+            None => {
+                let mut file = File::options()
+                    .write(true)
+                    .create(true)
+                    .truncate(true)
+                    .mode(0o600)
+                    .open(to)?;
+                file.write_all(&self.tail)?;
+            }
+        }
+        self.state = FileState::Closed;
+        Ok(())
+    }
+
     fn open(&mut self) {
         self.state = FileState::Closed;
         if let Some(folder) = self.path.parent() {
@@ -222,9 +265,19 @@ impl Spool {
     }
 }
 
+impl Printed for Spool {
+    fn total(&self) -> u64 {
+        Spool::total(self)
+    }
+
+    fn read(&self, from: u64, most: usize) -> Part {
+        Spool::read(self, from, most)
+    }
+}
+
 impl Drop for Spool {
     fn drop(&mut self) {
-        if self.file.is_some() {
+        if self.file.is_some() && !self.handed_over {
             ok_or_debug!(
                 std::fs::remove_file(&self.path),
                 "the output of a command stays behind"

@@ -12,6 +12,7 @@ use chela_core::secret::Redactor;
 use tokio::sync::Notify;
 
 use super::job::{Ended, Job, Launch};
+use super::kept::KeptCommands;
 use super::spool::Spool;
 
 /// Of each command so many bytes of output are kept in a file.
@@ -50,6 +51,7 @@ pub struct Processes(Arc<Table>);
 #[derive(Debug)]
 struct Table {
     setup: ProcessesSetup,
+    kept: KeptCommands,
     jobs: Mutex<BTreeMap<u64, Arc<Job>>>,
     next: AtomicU64,
     finished: Mutex<VecDeque<Arc<Job>>>,
@@ -60,7 +62,18 @@ impl Drop for Table {
     fn drop(&mut self) {
         for job in lock(&self.jobs).values() {
             job.end_now();
+            keep_promised(&self.kept, job, self.setup.most_shown);
         }
+    }
+}
+
+/// Keeps what a result promised of a command: what did not fit into it, or came after it. What
+/// cannot be kept is told to be gone when it is asked for.
+fn keep_promised(kept: &KeptCommands, job: &Job, most_shown: usize) {
+    let printed = job.spool().total();
+    let promised = printed > most_shown as u64 || job.in_background.load(Ordering::Relaxed);
+    if printed > 0 && promised && !job.is_kept.swap(true, Ordering::Relaxed) {
+        let _ = kept.keep(job);
     }
 }
 
@@ -76,6 +89,7 @@ pub enum StartError {
 impl Processes {
     pub fn new(setup: ProcessesSetup) -> Self {
         Self(Arc::new(Table {
+            kept: KeptCommands::new(&setup.spool_dir),
             setup,
             jobs: Mutex::default(),
             next: AtomicU64::new(1),
@@ -99,14 +113,22 @@ impl Processes {
         let file = self.0.setup.spool_dir.join(format!("{mark}.out"));
         let spool = Spool::new(file, MOST_IN_FILE, &self.0.setup.redactor);
         let program = launch.program.display().to_string();
-        let job = Job::start(format!("p{number}"), &mark, launch, spool)
+        let id = self.0.kept.next_id(&self.0.setup.host);
+        let job = Job::start(id, &mark, launch, spool)
             .map_err(|error| StartError::Start { program, error })?;
+        let (kept, most_shown) = (self.0.kept.clone(), self.0.setup.most_shown);
+        let ending = Arc::clone(&job);
+        tokio::spawn(async move {
+            ending.ended().await;
+            keep_promised(&kept, &ending, most_shown);
+        });
         lock(&self.0.jobs).insert(number, Arc::clone(&job));
         Ok(job)
     }
 
     /// The owner is told when this command ends, not the one who started it.
     pub fn to_background(&self, job: &Arc<Job>) {
+        job.in_background.store(true, Ordering::Relaxed);
         let notices = self.0.setup.notices;
         if notices == Notices::None {
             return;
@@ -157,6 +179,11 @@ impl Processes {
         lock(&self.0.jobs).values().cloned().collect()
     }
 
+    /// What is known of commands of earlier processes.
+    pub fn kept(&self) -> &KeptCommands {
+        &self.0.kept
+    }
+
     pub fn job(&self, id: &str) -> Option<Arc<Job>> {
         self.jobs().into_iter().find(|job| job.id == id)
     }
@@ -166,7 +193,11 @@ impl Processes {
         let mut jobs = lock(&self.0.jobs);
         let before = jobs.len();
         jobs.retain(|_, job| job.id != id || is_running(job));
-        jobs.len() < before
+        let gone = jobs.len() < before;
+        if gone {
+            self.0.kept.forget(id);
+        }
+        gone
     }
 
     /// Whether any command is still running.

@@ -259,3 +259,97 @@ async fn kill_ends_a_command_at_once() {
         .await;
     assert!(told.text().contains("Stopped after"), "{}", told.text());
 }
+
+/// A later process of the same session reads the output it was promised, and never another's.
+#[tokio::test]
+async fn names_are_given_once_in_a_session_and_promised_output_outlives_the_process() {
+    let first = desk();
+    let (_, told) = first.run(sh("seq 1 100000")).await;
+    assert!(told.text().contains("sessionId p1 "), "{}", told.text());
+    let (_, short) = first.run(sh("echo short")).await;
+    assert!(short.text().starts_with("short"), "{}", short.text());
+    let lost = first.processes.start(sh("echo begun; sleep 1000")).unwrap();
+    first.processes.to_background(&lost);
+    let mut watch = lost.watch();
+    watch.wait_for(|state| state.printed > 0).await.unwrap();
+    let setup = first.processes.setup().clone();
+    let Desk { processes, _folder } = first;
+    drop((processes, lost));
+
+    let second = Desk {
+        processes: Processes::new(setup),
+        _folder,
+    };
+    let log = |id: &str, offset: u64| json!({"action": "log", "sessionId": id, "offset": offset, "limit": 1});
+    let (_, other) = second.run(sh("echo other; exit 3")).await;
+    assert_eq!(other.details["sessionId"], "p4");
+    let line = second.call(log("p1", 54_320)).await;
+    assert!(
+        line.text().starts_with("54321\nExit code 0 after"),
+        "{}",
+        line.text()
+    );
+    let begun = second
+        .call(json!({"action": "poll", "sessionId": "p3"}))
+        .await;
+    assert!(
+        begun
+            .text()
+            .starts_with("begun\nEnded with the program that had started it."),
+        "{}",
+        begun.text()
+    );
+    // All of it was in its result.
+    let gone = second.call(log("p2", 0)).await;
+    assert!(
+        gone.text().contains("is not kept any more"),
+        "{}",
+        gone.text()
+    );
+    let never = second.call(log("p9", 0)).await;
+    assert!(
+        never.text().starts_with("There is no command `p9`"),
+        "{}",
+        never.text()
+    );
+    for action in ["kill", "write", "submit"] {
+        let ended = second
+            .call(json!({"action": action, "sessionId": "p1", "data": "x"}))
+            .await;
+        assert_eq!(
+            ended.text(),
+            "`p1` has ended; action log shows what it printed."
+        );
+    }
+    assert!(
+        second
+            .call(log("../p1", 0))
+            .await
+            .text()
+            .starts_with("There is no command")
+    );
+    let listed = second.call(json!({"action": "list"})).await.text();
+    assert!(listed.contains("p1  seq 1 100000  (earlier)"), "{listed}");
+    second
+        .call(json!({"action": "remove", "sessionId": "p1"}))
+        .await;
+    let gone = second.call(log("p1", 0)).await;
+    assert!(
+        gone.text().contains("is not kept any more"),
+        "{}",
+        gone.text()
+    );
+}
+
+#[tokio::test]
+async fn the_oldest_output_makes_room_for_the_newest() {
+    let desk = desk();
+    let kept = desk.processes.kept().clone().at_most(1_500_000);
+    for _ in 0..4 {
+        let job = desk.processes.start(sh("seq 1 100000")).unwrap();
+        job.ended().await;
+        kept.keep(&job).unwrap();
+    }
+    assert_eq!(kept.ids(), ["p3", "p4"]);
+    assert!(kept.was_given("p1") && kept.find("p1").is_none());
+}

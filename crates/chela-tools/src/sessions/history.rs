@@ -8,11 +8,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Sessions, failed};
-use crate::blocking::{Blocking, Job};
+use crate::blocking::{Blocking, Foresight, Job};
 use crate::local_time::local_time;
 use crate::schema::{Kind, Schema};
 use crate::sessions_view::{HistoryAsk, HistoryMessage, ToolMessages};
-use crate::{Effect, Output, Piece, Sink, SinkKind, Spec, Tool};
+use crate::{Effect, Output, Piece, Sink, SinkKind, Spec, Tool, ToolNeed};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -30,36 +30,43 @@ const MOST_BLOCK_CHARS: usize = 4_000;
 const MOST_BYTES: usize = 80_000;
 
 pub(super) fn tool(sessions: &Arc<Sessions>) -> Arc<dyn Tool> {
-    Arc::new(Blocking {
-        spec: Spec {
-            name: "sessions_history".into(),
-            description: "Read the newest messages of another session; nextOffset pages back."
-                .into(),
-            parameters: Schema::object()
-                .required(
-                    "sessionKey",
-                    Kind::text().not_empty().such_as("agent:main:main"),
-                    "Key from sessions_list",
-                )
-                .optional(
-                    "limit",
-                    Kind::integer().min(1).max(500),
-                    "At most so many messages; 50 unless given",
-                )
-                .optional(
-                    "offset",
-                    Kind::integer().min(0),
-                    "Leave out so many of the newest messages",
-                )
-                .optional("includeTools", Kind::flag(), "Also tool calls and results")
-                .build()
-                .into(),
-            effect: Effect::Read,
-            sinks: [Sink::new("sessionKey", SinkKind::Name)].into(),
-        },
-        with: Arc::clone(sessions),
-        act: history,
-    })
+    Arc::new(
+        Blocking {
+            spec: Spec {
+                name: "sessions_history".into(),
+                description: "Read the newest messages of another session; nextOffset pages back."
+                    .into(),
+                parameters: Schema::object()
+                    .required(
+                        "sessionKey",
+                        Kind::text().not_empty().such_as("agent:main:main"),
+                        "Key from sessions_list",
+                    )
+                    .optional(
+                        "limit",
+                        Kind::integer().min(1).max(500),
+                        "At most so many messages; 50 unless given",
+                    )
+                    .optional(
+                        "offset",
+                        Kind::integer().min(0),
+                        "Leave out so many of the newest messages",
+                    )
+                    .optional("includeTools", Kind::flag(), "Also tool calls and results")
+                    .build()
+                    .into(),
+                effect: Effect::Read,
+                sinks: [Sink::new("sessionKey", SinkKind::Name)].into(),
+            },
+            with: Arc::clone(sessions),
+            act: history,
+        }
+        .foreseeing(Foresight {
+            targets: Some(|sessions, arguments| sessions.target(Some(&arguments.session_key))),
+            needs: &[ToolNeed::Children],
+            ..Foresight::default()
+        }),
+    )
 }
 
 fn history(sessions: &Sessions, arguments: Arguments, job: &Job) -> Output {

@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::Sessions;
-use crate::blocking::{Blocking, Job};
+use crate::blocking::{Blocking, Foresight, Job};
 use crate::schema::{Kind, Schema};
-use crate::{Effect, Output, SessionRow, Spec, Tool};
+use crate::{Effect, Output, SessionRow, Spec, Tool, ToolNeed};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -24,34 +24,40 @@ const USUAL_LIMIT: usize = 20;
 
 pub(super) fn sessions(sessions: &Arc<Sessions>) -> Arc<dyn Tool> {
     let kinds = ["main", "group", "cron", "hook", "node", "other"];
-    Arc::new(Blocking {
-        spec: Spec {
-            name: "sessions_list".into(),
-            description: "List the sessions you may see, newest first.".into(),
-            parameters: Schema::object()
-                .optional(
-                    "kinds",
-                    Kind::list(Kind::one_of(&kinds)),
-                    "Only these kinds",
-                )
-                .optional(
-                    "limit",
-                    Kind::integer().min(1).max(200),
-                    "At most so many; 20 unless given",
-                )
-                .optional(
-                    "activeMinutes",
-                    Kind::integer().min(1),
-                    "Only those used in the last so many minutes",
-                )
-                .build()
-                .into(),
-            effect: Effect::Read,
-            sinks: [].into(),
-        },
-        with: Arc::clone(sessions),
-        act: list,
-    })
+    Arc::new(
+        Blocking {
+            spec: Spec {
+                name: "sessions_list".into(),
+                description: "List the sessions you may see, newest first.".into(),
+                parameters: Schema::object()
+                    .optional(
+                        "kinds",
+                        Kind::list(Kind::one_of(&kinds)),
+                        "Only these kinds",
+                    )
+                    .optional(
+                        "limit",
+                        Kind::integer().min(1).max(200),
+                        "At most so many; 20 unless given",
+                    )
+                    .optional(
+                        "activeMinutes",
+                        Kind::integer().min(1),
+                        "Only those used in the last so many minutes",
+                    )
+                    .build()
+                    .into(),
+                effect: Effect::Read,
+                sinks: [].into(),
+            },
+            with: Arc::clone(sessions),
+            act: list,
+        }
+        .foreseeing(Foresight {
+            needs: &[ToolNeed::Children],
+            ..Foresight::default()
+        }),
+    )
 }
 
 fn list(sessions: &Sessions, arguments: ListArguments, job: &Job) -> Output {

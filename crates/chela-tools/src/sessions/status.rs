@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Sessions, failed};
-use crate::blocking::{Blocking, Foreseen, Job};
+use crate::blocking::{Blocking, Foreseen, Foresight, Job};
 use crate::local_time::local_time;
 use crate::schema::{Kind, Schema};
 use crate::{Effect, Output, Sink, SinkKind, Spec, StatusCard, Tool};
@@ -21,10 +21,16 @@ pub(super) struct Arguments {
 
 pub(super) fn tool(sessions: &Arc<Sessions>) -> Arc<dyn Tool> {
     Arc::new(Foreseen {
-        // Another model is another mind.
-        effect: |_, arguments: &Arguments| match arguments.model {
-            Some(_) => Effect::Persona,
-            None => Effect::Read,
+        sight: Foresight {
+            // Another model is another mind.
+            effect: Some(|_: &Sessions, arguments: &Arguments| match arguments.model {
+                Some(_) => Effect::Persona,
+                None => Effect::Read,
+            }),
+            targets: Some(|sessions: &Sessions, arguments| {
+                sessions.target(arguments.session_key.as_deref())
+            }),
+            ..Foresight::default()
         },
         tool: Blocking {
         spec: Spec {

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Refused, Spawner, Which};
-use crate::blocking::{Blocking, Job};
+use crate::blocking::{Blocking, Foresight, Job};
 use crate::schema::{Kind, Schema};
-use crate::{Effect, Output, Sink, SinkKind, Spec, Tool};
+use crate::{CallTarget, Effect, Output, Sink, SinkKind, Spec, Tool, ToolNeed};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -60,7 +60,7 @@ pub(super) fn tool(spawner: &Arc<dyn Spawner>) -> Arc<dyn Tool> {
         },
         with: Arc::new(Arc::clone(spawner)),
         act,
-    })
+    }.foreseeing(Foresight { targets: Some(|_, arguments| arguments.target.iter().cloned().map(CallTarget::Agent).collect()), needs: &[ToolNeed::Children], ..Foresight::default() }))
 }
 
 fn act(spawner: &Arc<dyn Spawner>, arguments: Arguments, _: &Job) -> Output {

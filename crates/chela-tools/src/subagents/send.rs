@@ -5,12 +5,12 @@ use std::sync::Arc;
 use chela_core::{ContentHash, Origin, Trust};
 use chela_guard::{ExternalSource, Labelled};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::{Answered, SendAsk, Spawner};
 use crate::schema::{Kind, Schema, read};
 use crate::sessions::Sessions;
-use crate::{Call, Effect, Output, Running, Sink, SinkKind, Spec, Tool};
+use crate::{Call, CallTarget, Effect, Output, Running, Sink, SinkKind, Spec, Tool};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -66,6 +66,12 @@ pub(super) fn tool(spawner: &Arc<dyn Spawner>, sessions: &Arc<Sessions>) -> Arc<
 impl Tool for Send {
     fn spec(&self) -> &Spec {
         &self.spec
+    }
+
+    fn targets(&self, arguments: &Map<String, Value>) -> Vec<CallTarget> {
+        let key = arguments.get("sessionKey").and_then(Value::as_str);
+        key.map(|key| self.sessions.target(Some(key)))
+            .unwrap_or_default()
     }
 
     fn run<'a>(&'a self, call: Call<'a>) -> Running<'a> {

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Cleanup, Context, Receipt, SpawnAsk, Spawner};
-use crate::blocking::{Blocking, Job};
+use crate::blocking::{Blocking, Foresight, Job};
 use crate::schema::{Kind, Schema};
-use crate::{Effect, Output, Sink, SinkKind, Spec, Tool};
+use crate::{CallTarget, Effect, Output, Sink, SinkKind, Spec, Tool, ToolNeed};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -70,7 +70,7 @@ pub(super) fn tool(spawner: &Arc<dyn Spawner>) -> Arc<dyn Tool> {
         },
         with: Arc::new(Arc::clone(spawner)),
         act: spawn,
-    })
+    }.foreseeing(Foresight { targets: Some(|_, arguments| arguments.agent_id.iter().cloned().map(CallTarget::Agent).collect()), needs: &[ToolNeed::Children], ..Foresight::default() }))
 }
 
 fn spawn(spawner: &Arc<dyn Spawner>, arguments: Arguments, _: &Job) -> Output {

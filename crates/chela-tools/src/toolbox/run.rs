@@ -85,6 +85,11 @@ impl Toolbox {
         if let Some((_, why)) = self.left_out.iter().find(|(left, _)| left == name) {
             return format!("{shown} is not available here: {why}. Do not try it again.");
         }
+        if self.lost().contains(&name) {
+            return format!(
+                "{shown} was taken away after this session began and cannot be called any more. Use another tool, or answer without it."
+            );
+        }
         match nearest(name, names.iter().copied()) {
             Some(near) => format!("There is no tool `{shown}`. Did you mean `{near}`?"),
             None if names.is_empty() => {

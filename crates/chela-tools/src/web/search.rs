@@ -9,14 +9,15 @@ use chela_guard::{ExternalSource, Labelled};
 use reqwest::Url;
 use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::address::{AddressPolicy, Private};
 use super::cache::Cache;
 use super::fetch::SharedEntropy;
 use super::way::Way;
+use crate::foresight;
 use crate::schema::{self, Kind, Schema};
-use crate::{Call, Effect, Output, Running, Sink, SinkKind, Spec, Tool};
+use crate::{Call, CallTarget, Effect, Output, Running, Sink, SinkKind, Spec, Tool};
 use chela_sandbox::SystemLookup;
 
 const BRAVE: &str = "https://api.search.brave.com/res/v1/web/search";
@@ -328,6 +329,18 @@ fn read(service: &SearchService, answer: &Value) -> Vec<Found> {
 impl Tool for WebSearchTool {
     fn spec(&self) -> &Spec {
         &self.spec
+    }
+
+    /// The service that is asked, whatever the question.
+    fn targets(&self, _: &Map<String, Value>) -> Vec<CallTarget> {
+        let service = match &self.service {
+            SearchService::Brave { address, .. } => address,
+            SearchService::SearXng { base } => base,
+        };
+        let targets = foresight::url_targets(service).into_iter();
+        targets
+            .filter(|target| matches!(target, CallTarget::Host(_)))
+            .collect()
     }
 
     fn run<'a>(&'a self, call: Call<'a>) -> Running<'a> {

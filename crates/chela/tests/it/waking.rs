@@ -79,7 +79,8 @@ fn who_does_not_wait_says_what_it_ended() {
     let told = scene.chat_json("run it");
     assert_eq!(
         told["endedWithIt"],
-        json!(["command p1 `sleep 2; echo red`"]),
+        // Another command than the one of the process before, so another name.
+        json!(["command p2 `sleep 2; echo red`"]),
         "{told}"
     );
 }

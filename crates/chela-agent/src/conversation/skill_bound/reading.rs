@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use chela_core::Host;
 use chela_model::ToolCall;
 use chela_skills::{AgentSkills, Presence, Skill};
 
@@ -17,10 +16,10 @@ const MOST_BYTES: u64 = 512 * 1024;
 /// A call, and what came of it.
 pub(super) struct Read<'a> {
     pub call: &'a ToolCall,
+    /// The files it was about, where it only read.
+    pub files: &'a [PathBuf],
     pub done: bool,
     pub text: &'a str,
-    pub workspace: &'a Path,
-    pub host: &'a Host,
 }
 
 impl Read<'_> {
@@ -44,7 +43,7 @@ impl Read<'_> {
         let Ok(file) = skill.file.canonicalize() else {
             return false;
         };
-        if self.call.name == "read" && self.done && self.path().is_some_and(|path| path == file) {
+        if self.done && self.files.contains(&file) {
             return true;
         }
         let found = self.lines_of(&file);
@@ -54,13 +53,6 @@ impl Read<'_> {
             false => ENOUGH,
         };
         found.all > 0 && found.seen >= enough.min(found.all)
-    }
-
-    /// The file a call of `read` names, links and detours resolved.
-    fn path(&self) -> Option<PathBuf> {
-        let path = self.call.arguments.get("path")?.as_str()?;
-        let path = self.host.expand_from(path, self.workspace);
-        path.canonicalize().ok()
     }
 
     /// Whether the arguments speak of the skill's folder.

@@ -6,10 +6,10 @@ use chela_config::AgentView;
 use chela_config::model::ThinkingLevel;
 use chela_core::{AgentId, ContentHash, Origin, SessionKey};
 use chela_ledger::AuditKind;
-use chela_tools::{Context, Receipt, Refused, SpawnAsk};
+use chela_tools::{Context, Receipt, Refused, SpawnAsk, ToolNeed};
 use serde_json::json;
 
-use super::super::{FOLDER_TOOLS, Grant};
+use super::super::Grant;
 use super::{Nest, paths_of, refused};
 use crate::conversation::{Conversation, ConversationAsk, Role};
 use chela_session::{Body, Custom, Entry, Inherited, ModelSource, Override, Session, Source};
@@ -164,9 +164,10 @@ impl Start<'_> {
                 _ => None,
             });
         let tools: Vec<String> = prefix.tools.iter().map(|tool| tool.name.clone()).collect();
-        let has_folders = tools
-            .iter()
-            .any(|tool| FOLDER_TOOLS.contains(&tool.as_str()));
+        let has_folders = prefix
+            .toolbox
+            .tools()
+            .any(|tool| tool.needs().contains(&ToolNeed::Folders));
         let paths = match paths_of(&self.nest.agents.loaded, &talk.view) {
             _ if !has_folders => Vec::new(),
             None => vec!["everywhere".to_owned()],

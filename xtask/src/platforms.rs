@@ -1,0 +1,109 @@
+//! Whether the workspace compiles for systems this machine is not.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{Outcome, cargo_bin, run, say};
+
+/// A system the code is checked for.
+struct Platform {
+    target: &'static str,
+    /// The crates that are ready for it; empty: all.
+    crates: &'static [&'static str],
+}
+
+const PLATFORMS: [Platform; 2] = [
+    Platform {
+        target: "aarch64-apple-darwin",
+        crates: &[],
+    },
+    // File tools walk open folders and the sandbox ends process groups, both by Unix calls. What
+    // does without them is held to it here.
+    Platform {
+        target: "x86_64-pc-windows-gnu",
+        crates: &["chela-core", "chela-prompt", "chela-store"],
+    },
+];
+
+/// Targets that the scripts of the repository install. Where `CHELA_REQUIRE=all` is set, one of
+/// these that is missing fails; others are skipped and said to be.
+const INSTALLED_BY_SCRIPTS: [&str; 0] = [];
+
+/// Checks every platform whose standard library is here.
+pub fn check() -> Outcome {
+    let libraries = target_libraries()?;
+    let must_have_all = std::env::var("CHELA_REQUIRE").is_ok_and(|wish| wish == "all");
+    let mut failed = Vec::new();
+    for platform in &PLATFORMS {
+        let target = platform.target;
+        if !has_library(&libraries, target) {
+            say(&format!("{target}: not installed, skipped"));
+            if must_have_all && INSTALLED_BY_SCRIPTS.contains(&target) {
+                failed.push(format!("{target} is not installed"));
+            }
+            continue;
+        }
+        match check_one(platform) {
+            Ok(()) => say(&format!("{target}: ok")),
+            Err(why) => failed.push(format!("{target}: {why}")),
+        }
+    }
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(failed.join("\n")),
+    }
+}
+
+fn check_one(platform: &Platform) -> Outcome {
+    let target = platform.target;
+    let mut command = Command::new(cargo_bin());
+    command.args(["check", "--target", target]);
+    match platform.crates {
+        [] => {
+            command.args(["--workspace", "--exclude", "xtask"]);
+        }
+        crates => {
+            command.args(crates.iter().flat_map(|name| ["--package", name]));
+        }
+    }
+    // A check links nothing, so what C dependencies would be compiled to is never read.
+    let underscored = target.replace('-', "_");
+    for tool in ["CC", "CXX", "AR", "RANLIB"] {
+        command.env(format!("{tool}_{underscored}"), "true");
+    }
+    run(&mut command)
+}
+
+/// Where the compiler keeps the libraries of its targets.
+fn target_libraries() -> Result<PathBuf, String> {
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
+    let output = Command::new(&rustc)
+        .args(["--print", "sysroot"])
+        .output()
+        .map_err(|error| format!("{rustc} --print sysroot: {error}"))?;
+    let sysroot = String::from_utf8_lossy(&output.stdout);
+    Ok(Path::new(sysroot.trim()).join("lib").join("rustlib"))
+}
+
+fn has_library(libraries: &Path, target: &str) -> bool {
+    let library = libraries.join(target).join("lib");
+    std::fs::read_dir(library).is_ok_and(|mut entries| entries.next().is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_library;
+
+    #[test]
+    fn a_target_is_there_when_its_library_is() {
+        let folder = std::env::temp_dir().join(format!("chela-targets-{}", std::process::id()));
+        let library = folder.join("some-target").join("lib");
+        assert!(!has_library(&folder, "some-target"));
+        std::fs::create_dir_all(&library).expect("a folder");
+        // What rustup leaves behind of one that was taken away.
+        assert!(!has_library(&folder, "some-target"));
+        std::fs::write(library.join("libstd.rlib"), "").expect("a file");
+        assert!(has_library(&folder, "some-target"));
+        std::fs::remove_dir_all(folder).expect("a folder");
+    }
+}

@@ -14,7 +14,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use crate::console::{ConsoleStyle, for_console};
 use crate::file::LogFile;
 use crate::filter::LogFilter;
-use crate::layer::LogLayer;
+use crate::layer::{Hush, LogLayer};
 use crate::line::LogLine;
 use crate::redaction::LogRedaction;
 
@@ -252,6 +252,8 @@ impl Shared {
     }
 
     fn open(&self, settings: LogSettings) {
+        // What makes the redactor for the lines that wait may have something to say itself.
+        let _hush = Hush::begin();
         *self.filters.write().unwrap_or_else(PoisonError::into_inner) = Filters::of(&settings);
         let console = settings.console.map(|one| (one.style, one.colour));
         let mut outlets = self.outlets();

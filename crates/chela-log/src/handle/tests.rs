@@ -99,10 +99,14 @@ fn what_makes_the_redactor_may_speak_without_being_waited_for() {
         Redactor::default()
     });
     let log = LogHandle::new(&host, LogSettings::standard(&host), talking);
-    log.finish();
-    tracing::subscriber::with_default(log.subscriber(), || warn!("a line"));
+    tracing::subscriber::with_default(log.subscriber(), || {
+        // Also when it is made for lines that waited.
+        warn!("a line");
+        log.finish();
+        warn!("another");
+    });
     let said: Vec<String> = lines(&host).into_iter().map(|line| line.message).collect();
-    assert_eq!(said, ["a line"]);
+    assert_eq!(said, ["a line", "another"]);
 }
 
 #[test]

@@ -223,10 +223,11 @@ fn a_turn_can_be_dropped_anywhere_and_files_are_written_afterwards() {
     };
     let write = |file: &str| Step::tool("write", json!({ "path": file, "content": "x\n" }));
     let home = set_up([
+        // First: a message that was never answered is sent together with the next.
+        write("after.txt").when(told("Note it.", false)),
         inbox().when(told("Read my mail.", false)),
         write("SOUL.md").when(told("mallory", true)),
         write("plain.txt").when(told("Not done", true)),
-        write("after.txt").when(told("Note it.", false)),
     ]);
     let say = |text: &str| Inbound {
         text: text.to_owned(),

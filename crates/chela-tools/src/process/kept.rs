@@ -187,7 +187,8 @@ impl KeptCommands {
         self.folder.join(format!("{id}.json"))
     }
 
-    fn output_file(&self, id: &str) -> PathBuf {
+    /// Where what a command prints is written, and stays if it is kept.
+    pub fn output_file(&self, id: &str) -> PathBuf {
         self.folder.join(format!("{id}.out"))
     }
 }

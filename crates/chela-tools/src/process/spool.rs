@@ -197,15 +197,17 @@ impl Spool {
         match &mut self.file {
             Some(file) => {
                 let after = self.total - self.tail.len() as u64;
-                if self.file_bytes < self.total {
+                if self.file_bytes < self.total && !self.handed_over {
                     let lost = after.saturating_sub(self.file_bytes);
                     let known = usize::try_from(self.file_bytes.saturating_sub(after));
                     let rest = known.ok().and_then(|known| self.tail.get(known..));
                     write!(file, "\n[{lost} bytes were not kept]\n")?;
                     file.write_all(rest.unwrap_or_default())?;
                 }
-                std::fs::rename(&self.path, to)?;
-                self.path = to.to_owned();
+                if self.path != to {
+                    std::fs::rename(&self.path, to)?;
+                    self.path = to.to_owned();
+                }
                 self.handed_over = true;
             }
             None => {

@@ -110,10 +110,10 @@ impl Processes {
         }
         let number = self.0.next.fetch_add(1, Ordering::Relaxed);
         let mark = self.mark();
-        let file = self.0.setup.spool_dir.join(format!("{mark}.out"));
+        let id = self.0.kept.next_id(&self.0.setup.host);
+        let file = self.0.kept.output_file(&id);
         let spool = Spool::new(file, MOST_IN_FILE, &self.0.setup.redactor);
         let program = launch.program.display().to_string();
-        let id = self.0.kept.next_id(&self.0.setup.host);
         let job = Job::start(id, &mark, launch, spool)
             .map_err(|error| StartError::Start { program, error })?;
         let (kept, most_shown) = (self.0.kept.clone(), self.0.setup.most_shown);

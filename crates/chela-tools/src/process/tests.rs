@@ -104,7 +104,9 @@ async fn a_gigabyte_of_output_stays_bounded() {
     assert!(text.len() < 17_000, "{}", text.len());
     assert!(text.contains("bytes left out; read them with `process`, action log"));
     let spool = output.details["spool"].as_str().unwrap();
-    assert_eq!(std::fs::metadata(spool).unwrap().len(), 64 << 20);
+    // What fits, and the end after it.
+    let kept = std::fs::metadata(spool).unwrap().len();
+    assert!((64 << 20..65 << 20).contains(&kept), "{kept}");
     desk.processes.forget("p1");
     assert!(!std::path::Path::new(spool).exists());
 }
@@ -247,7 +249,10 @@ async fn a_command_in_the_background_is_followed_fed_and_ended() {
     let gone = desk
         .call(json!({"action": "poll", "sessionId": "p1"}))
         .await;
-    assert_eq!(gone.text(), "There is no command `p1`; there are none.");
+    assert!(
+        gone.text()
+            .starts_with("`p1` has ended, and what it printed is not kept")
+    );
 }
 
 #[tokio::test]

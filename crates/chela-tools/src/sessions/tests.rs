@@ -5,7 +5,7 @@ use chela_core::{AgentId, FixedClock, FixedEntropy, SessionKey, Trust};
 use serde_json::{Value, json};
 
 use super::visible::Sight;
-use super::{Sessions, tools};
+use super::{Sessions, status_tool, tools};
 use crate::sessions_view::*;
 use crate::{Bound, Output, Success, schema};
 
@@ -127,7 +127,8 @@ fn sessions(own: &str, sight: Sight) -> Arc<Sessions> {
 }
 
 fn run(sessions: &Arc<Sessions>, tool: &str, arguments: Value) -> Output {
-    let tools = tools(sessions);
+    let mut tools = tools(sessions);
+    tools.push(status_tool(sessions));
     let tool = tools.iter().find(|t| &*t.spec().name == tool).unwrap();
     let Value::Object(arguments) = arguments else {
         panic!("an object")

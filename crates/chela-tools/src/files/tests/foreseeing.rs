@@ -123,8 +123,12 @@ fn what_a_call_is_about_has_one_form() {
         assert_eq!(tool(&bench, "write").targets(&write), file, "{written}");
     }
     let tree = [CallTarget::Tree(real(&bench, "sub"))];
-    let looked = arguments(json!({ "path": "sub", "pattern": "x" }));
-    for name in ["grep", "find", "ls"] {
+    for (name, looked) in [
+        ("grep", json!({ "path": "sub", "pattern": "x" })),
+        ("find", json!({ "path": "sub/../sub", "pattern": "x" })),
+        ("ls", json!({ "path": "sub/" })),
+    ] {
+        let looked = arguments(looked);
         assert_eq!(tool(&bench, name).targets(&looked), tree, "{name}");
         assert_eq!(tool(&bench, name).writes(&looked), CallWrites::Nothing);
     }

@@ -18,6 +18,7 @@ use crate::conversation::{Conversation, ConversationAsk};
 use crate::file_trust::FileTrust;
 use crate::journal::{Journal, Retention};
 use crate::keeping::Keeping;
+use crate::ledger_slot::LedgerSlot;
 use crate::secrets;
 use crate::session::{SessionError, Sessions};
 use crate::subagents::Seats;
@@ -34,7 +35,7 @@ pub struct Agents {
     pub(crate) assembler: Assembler<Host, Arc<Loaded>>,
     sessions: Mutex<BTreeMap<AgentId, Arc<Sessions>>>,
     journals: Mutex<BTreeMap<AgentId, Arc<Journal>>>,
-    ledger: OnceLock<Option<Arc<Ledger>>>,
+    pub(crate) ledger_slot: LedgerSlot,
     redactor: OnceLock<Arc<Redactor>>,
     custodies: OnceLock<Vec<Arc<Custody>>>,
     /// Sub-agents that run in this process.
@@ -72,7 +73,7 @@ impl Agents {
             assembler: Assembler::new(host.clone(), Arc::clone(&loaded)),
             sessions: Mutex::default(),
             journals: Mutex::default(),
-            ledger: OnceLock::new(),
+            ledger_slot: LedgerSlot::default(),
             custodies: OnceLock::new(),
             redactor: OnceLock::new(),
             seats: Seats::default(),
@@ -162,13 +163,11 @@ impl Agents {
     /// The record of what happens. `None` when it cannot be opened: then nothing but reading is
     /// done.
     pub fn ledger(&self) -> Option<Arc<Ledger>> {
-        self.ledger
-            .get_or_init(|| {
-                let ledger = Ledger::open(&self.host).ok()?;
-                ledger.hide_with(self.redactor());
-                Some(Arc::new(ledger))
-            })
-            .clone()
+        self.ledger_slot.get(|| {
+            let ledger = Ledger::open(&self.host)?;
+            ledger.hide_with(self.redactor());
+            Ok(ledger)
+        })
     }
 
     pub(crate) fn view(&self, agent: &AgentId) -> Result<AgentView, AssembleError> {

@@ -60,7 +60,7 @@ impl Agents {
             }
             chela_tools::sandbox::prune(&agents.host, &agents.loaded);
             if let Ok(Some(ledger)) = Ledger::open_existing(&agents.host) {
-                let _ = ledger.retain_daily(retention(&agents.loaded));
+                let _ = chela_store::block_on(ledger.retain_daily(retention(&agents.loaded)));
             }
         };
         let thread = std::thread::Builder::new()

@@ -16,6 +16,7 @@ mod installation_secret;
 pub mod journal;
 pub mod keeping;
 pub mod knobs;
+mod ledger_slot;
 pub mod lint;
 mod local;
 pub mod reply;

@@ -169,14 +169,14 @@ impl<'a> Turn<'a> {
             model: target.reference().to_owned(),
             step: self.spent.steps + 1,
         });
-        let page = match self.open_page(&request) {
+        let page = match self.open_page(&request).await {
             Ok(page) => page,
             Err(ended) => return Ok(Step::End(ended)),
         };
         let mut gate = Gate::new(self.gate_settings());
         let mut partial = Partial::default();
         let heard = self.call(&request, &mut gate, &mut partial).await;
-        self.close_page(page, &request, &heard, &partial)?;
+        self.close_page(page, &request, &heard, &partial).await?;
         let response = match heard? {
             Heard::Answer(response) => response,
             Heard::Interrupted(ended) => {

@@ -187,7 +187,7 @@ impl Conversation {
             WrittenBy::Rules(why) => ("rules", Some(why)),
         };
         // Nothing outside changes by a compaction: it may go on without its record.
-        let _ = ledger.append(
+        drop(ledger.note(
             AuditKind::Compaction,
             &json!({
                 "session": session.id.as_str(),
@@ -198,7 +198,7 @@ impl Conversation {
                 "by": by,
                 "why": why,
             }),
-        );
+        ));
     }
 
     fn plan(&self, branch: Vec<Entry>) -> Option<Plan> {

@@ -100,7 +100,7 @@ impl Turn<'_> {
                 } => {
                     let decision = self.decision_on_record(&decision, None);
                     // Nothing happens: it does no harm when this cannot be written down.
-                    let _ = self.book_call(call, case.prospect.effect, &decision);
+                    let _ = self.book_call(call, case.prospect.effect, &decision).await;
                     let kept = match &asked {
                         Some(asked) => self.keep_proposal(call, &case, toolbox, asked).await,
                         None => None,
@@ -114,7 +114,8 @@ impl Turn<'_> {
                 } => {
                     let word = self.word_about(&case, &decision, yes.as_ref());
                     let decision = self.decision_on_record(&decision, yes.as_ref());
-                    if let Err(why) = self.book_call(call, case.prospect.effect, &decision) {
+                    let booked = self.book_call(call, case.prospect.effect, &decision).await;
+                    if let Err(why) = booked {
                         return self.refused(call, &why);
                     }
                     self.talk.sessions.begin_call(&self.session, &call.id)?;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use chela_config::model::{AtLimit, LimitSet, SpendLimit};
 use chela_core::micro_dollars;
 use chela_ledger::{
-    Amount, AuditKind, Ledger, LedgerError, Limit, LimitOf, LimitScope, Outcome, RecordId,
-    RequestRecord, Reservation, ReserveAsk, ReserveError, Rewrite,
+    Amount, AuditKind, Ledger, Limit, LimitOf, LimitScope, Outcome, RequestRecord, ReserveAsk,
+    ReserveError, Rewrite,
 };
 use chela_model::{Chain, Request, Selection, Target, ToolCall, Usage};
 use chela_tools::{Effect, Output, Success};
@@ -49,6 +49,7 @@ const LONGEST_CALL_MS: u64 = 3_600_000;
 
 impl Book {
     pub fn open(talk: &Conversation) -> Self {
+        talk.agents.ledger_slot.try_again();
         Self {
             ledger: talk.agents.ledger(),
             turn: talk.agents.host.random_hex(8),
@@ -63,55 +64,85 @@ impl Book {
     }
 
     /// Takes room for a call and puts its request on record. Says why it may not be made.
-    pub fn open_page(&self, call: &Call<'_>) -> Result<Page, String> {
+    pub async fn open_page(&self, call: &Call<'_>) -> Result<Page, String> {
         let target = call.chain.current();
-        let input = match &self.ledger {
-            Some(_) => estimate(call.request),
-            None => 0,
-        };
         let mut page = Page {
-            reservation: self.reserve(call, input)?,
+            reservation: None,
             ledger: self.ledger.clone(),
             record: None,
             model: target.reference().to_owned(),
             prices: target.info().cost,
-            input,
+            input: 0,
             unrecorded: None,
         };
-        match self.write_down(target, call) {
-            Ok(record) => page.record = record,
-            Err(error) => page.unrecorded = Some(error.to_string()),
+        let Some(ledger) = &self.ledger else {
+            let slot = &call.talk.agents.ledger_slot;
+            let why = slot
+                .trouble()
+                .unwrap_or_else(|| "it is not there".to_owned());
+            if !call.talk.spend_limits().is_empty() {
+                return Err(uncountable(&format!("the ledger cannot be opened ({why})")));
+            }
+            page.unrecorded = slot.untold_trouble();
+            return match call.talk.agents.loaded.config.ledger.required {
+                true => Err(unrecordable(&why)),
+                false => Ok(page),
+            };
+        };
+        page.input = estimate(call.request);
+        let ask = self.ask_for(call, page.input);
+        let (body, url) = (target.body(call.request), target.url());
+        let request = self.record_of(target, call, &body, &url);
+        match ledger.open_request(&ask, &request).await {
+            Ok(opened) => {
+                page.reservation = Some(opened.reservation);
+                match opened.record {
+                    Ok((record, _)) => page.record = Some(record),
+                    Err(error) => page.unrecorded = Some(error.to_string()),
+                }
+            }
+            Err(ReserveError::Limit(limit)) => return Err(limit.in_words()),
+            Err(ReserveError::Ledger(error)) if !ask.limits.is_empty() => {
+                return Err(uncountable(&error));
+            }
+            Err(ReserveError::Ledger(error)) => page.unrecorded = Some(error.to_string()),
         }
-        Ok(page)
+        match &page.unrecorded {
+            Some(why) if call.talk.agents.loaded.config.ledger.required => {
+                let words = unrecordable(why);
+                if let Some(reservation) = page.reservation.take() {
+                    let _ = ledger.release(reservation).await;
+                }
+                Err(words)
+            }
+            _ => Ok(page),
+        }
     }
 
-    fn write_down(
-        &self,
-        target: &Target,
-        call: &Call<'_>,
-    ) -> Result<Option<RecordId>, LedgerError> {
-        let Some(ledger) = &self.ledger else {
-            return Ok(None);
-        };
-        let body = target.body(call.request);
-        let (record, _) = ledger.begin(&RequestRecord {
+    fn record_of<'c>(
+        &'c self,
+        target: &'c Target,
+        call: &Call<'c>,
+        body: &'c [u8],
+        url: &'c str,
+    ) -> RequestRecord<'c> {
+        RequestRecord {
             agent: &call.talk.view.id,
             session_key: &call.talk.key,
             session: call.session.id.as_str(),
             turn: &self.turn,
             step: call.step,
             model: target.reference(),
-            url: &target.url(),
-            body: &body,
+            url,
+            body,
             sections: &call.prefix.sections,
             tools: &call.prefix.tool_marks,
             rewrite: call.rewrite,
-        })?;
-        Ok(Some(record))
+        }
     }
 
     /// Notes what came of a call, and what it cost.
-    pub fn close_page(&self, mut page: Page, call: &Call<'_>, answer: Reckoning<'_>) {
+    pub async fn close_page(&self, mut page: Page, call: &Call<'_>, answer: Reckoning<'_>) {
         let Some(ledger) = &self.ledger else {
             return;
         };
@@ -128,28 +159,23 @@ impl Book {
                 ..Outcome::default()
             };
             if let Some(record) = record {
-                let _ = ledger.finish(record, &silent);
+                drop(ledger.finish(record, &silent));
             }
             let again = Call {
                 rewrite: None,
                 ..*call
             };
-            record = self.write_down(target, &again).ok().flatten();
+            let (body, url) = (target.body(call.request), target.url());
+            let request = self.record_of(target, &again, &body, &url);
+            record = ledger.begin(&request).await.ok().map(|(record, _)| record);
         }
         if let Some(record) = record {
-            let _ = ledger.finish(record, &outcome(&answer, prices));
+            let _ = ledger.finish(record, &outcome(&answer, prices)).await;
         }
     }
 
-    /// Room for one call; `None` when nothing is limited and nothing can be counted.
-    fn reserve(&self, call: &Call<'_>, input: u64) -> Result<Option<Reservation>, String> {
-        let limits = call.talk.spend_limits();
-        let Some(ledger) = &self.ledger else {
-            return match limits.is_empty() {
-                true => Ok(None),
-                false => Err(uncountable(&"the ledger cannot be opened")),
-            };
-        };
+    /// The room one call may need.
+    fn ask_for(&self, call: &Call<'_>, input: u64) -> ReserveAsk {
         let info = call.chain.current().info();
         let usage = Usage {
             input,
@@ -168,7 +194,7 @@ impl Book {
             tokens: usage.input + usage.output,
             micro_dollars: info.cost.map_or(0, |cost| cost.micro_dollars(usage)),
         };
-        let ask = ReserveAsk {
+        ReserveAsk {
             agent: payer.agent,
             session: payer.session,
             turn: payer.turn,
@@ -176,16 +202,10 @@ impl Book {
             model: info.reference.clone(),
             estimate: amount(&usage),
             known: amount(&Usage { output: 0, ..usage }),
-            limits,
+            limits: call.talk.spend_limits(),
             month: day.get(..7).unwrap_or(&day).to_owned(),
             day,
             lasts: LONGEST_CALL_MS,
-        };
-        match ledger.reserve(&ask) {
-            Ok(reservation) => Ok(Some(reservation)),
-            Err(ReserveError::Limit(limit)) => Err(limit.in_words()),
-            Err(ReserveError::Ledger(error)) if !ask.limits.is_empty() => Err(uncountable(&error)),
-            Err(ReserveError::Ledger(_)) => Ok(None),
         }
     }
 }
@@ -198,14 +218,17 @@ impl Book {
     /// Adds to the audit chain what happens anyway.
     pub fn note(&self, kind: AuditKind, body: &Value) {
         // What has happened already happens no less without a record.
-        let _ = self.must_note(kind, body);
+        if let Some(ledger) = &self.ledger {
+            drop(ledger.note(kind, body));
+        }
     }
 
     /// The same where something follows from it that must not happen without a record.
-    pub fn must_note(&self, kind: AuditKind, body: &Value) -> Result<(), String> {
+    pub async fn must_note(&self, kind: AuditKind, body: &Value) -> Result<(), String> {
         let ledger = self.ledger.as_ref().ok_or("the ledger cannot be opened")?;
         ledger
             .append(kind, body)
+            .await
             .map(drop)
             .map_err(|error| error.to_string())
     }
@@ -213,19 +236,16 @@ impl Book {
 
 impl Turn<'_> {
     /// Takes room for a call and puts its request on record. Says why it may not be made.
-    pub(super) fn open_page(&mut self, request: &Request) -> Result<Page, Ended> {
+    pub(super) async fn open_page(&mut self, request: &Request) -> Result<Page, Ended> {
         let rewrite = self.rewrite.take();
-        let open = |turn: &Self| {
-            turn.book.open_page(&Call {
-                rewrite,
-                ..turn.call_of(request)
-            })
-        };
-        let page = match open(self) {
+        let page = match self.try_page(request, rewrite).await {
             Ok(page) => page,
             Err(words) => match self.take_cheaper() {
                 // The cheaper model has the same limits, and costs less.
-                true => open(self).map_err(Ended::Limit)?,
+                true => self
+                    .try_page(request, rewrite)
+                    .await
+                    .map_err(Ended::Limit)?,
                 false => return Err(Ended::Limit(words)),
             },
         };
@@ -236,8 +256,16 @@ impl Turn<'_> {
         Ok(page)
     }
 
+    async fn try_page(&self, request: &Request, rewrite: Option<Rewrite>) -> Result<Page, String> {
+        let call = Call {
+            rewrite,
+            ..self.call_of(request)
+        };
+        self.book.open_page(&call).await
+    }
+
     /// Closes the page of a call; gives what was paid for one without an answer.
-    pub(super) fn close_page(
+    pub(super) async fn close_page(
         &mut self,
         page: Page,
         request: &Request,
@@ -251,7 +279,8 @@ impl Turn<'_> {
                     response,
                     wasted: partial.wasted(input),
                 };
-                self.book.close_page(page, &self.call_of(request), answer);
+                let call = self.call_of(request);
+                self.book.close_page(page, &call, answer).await;
                 return Ok(());
             }
             Ok(Heard::Interrupted(ended)) => (ended.as_str().to_owned(), partial.broken_off(input)),
@@ -259,7 +288,8 @@ impl Turn<'_> {
             Err(error) => (error.to_string(), partial.broken_off(input)),
         };
         let answer = Reckoning::Missing { why: &why, usage };
-        self.book.close_page(page, &self.call_of(request), answer);
+        let call = self.call_of(request);
+        self.book.close_page(page, &call, answer).await;
         self.usage += usage;
         let used = self.talk.meter().used;
         self.talk.sessions.add_usage(&self.session, usage, used)
@@ -278,7 +308,7 @@ impl Turn<'_> {
     }
 
     /// Puts a call on record before it takes effect. Without a record nothing happens but reading.
-    pub(super) fn book_call(
+    pub(super) async fn book_call(
         &self,
         call: &ToolCall,
         effect: Effect,
@@ -303,7 +333,7 @@ impl Turn<'_> {
             },
             "guard": decision,
         });
-        match ledger.append(AuditKind::ToolDecision, &body) {
+        match ledger.append(AuditKind::ToolDecision, &body).await {
             Ok(_) => Ok(()),
             Err(_) if matches!(effect, Effect::Read | Effect::ReadUntrusted) => Ok(()),
             Err(error) => Err(error.to_string()),
@@ -331,7 +361,7 @@ impl Turn<'_> {
         if !files.is_empty() {
             body["files"] = files.into();
         }
-        let _ = ledger.append(AuditKind::ToolOutcome, &body);
+        drop(ledger.note(AuditKind::ToolOutcome, &body));
         self.book_secrets(call, output);
     }
 
@@ -349,7 +379,7 @@ impl Turn<'_> {
             "what": what,
             "names": told["names"],
         });
-        let _ = ledger.append(AuditKind::Secret, &body);
+        drop(ledger.note(AuditKind::Secret, &body));
         if what == "blocked" {
             let notice = format!(
                 "{} was refused: it would have carried a secret away.",
@@ -444,6 +474,13 @@ fn limits_of(set: &LimitSet, of: LimitOf, key: &str) -> Vec<Limit> {
             key: format!("{key}.{name}"),
         })
         .collect()
+}
+
+/// The owner wants no request that is not on record.
+fn unrecordable(why: &str) -> String {
+    format!(
+        "Nothing is sent that is not on record (ledger.required), and the ledger cannot be written: {why}"
+    )
 }
 
 /// A limit that cannot be counted is not a limit that may be passed.

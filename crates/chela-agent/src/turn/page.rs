@@ -60,7 +60,7 @@ impl Page {
                 micro_dollars: prices.map_or(0, |prices| prices.micro_dollars(usage)),
             };
             // Unsettled it counts with what is known, once this process has ended.
-            let _ = ledger.settle(&reservation, actual);
+            drop(ledger.settle(&reservation, actual));
         }
     }
 }
@@ -103,7 +103,7 @@ impl Drop for Page {
                 why: "broken off",
                 usage,
             };
-            let _ = ledger.finish(record, &outcome(&dropped, prices));
+            drop(ledger.finish(record, &outcome(&dropped, prices)));
         }
     }
 }

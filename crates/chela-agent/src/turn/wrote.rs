@@ -145,7 +145,7 @@ impl Conversation {
                 body.extend(what);
             }
             // What has happened already happens no less without a record.
-            let _ = ledger.append(AuditKind::TrustChange, &body);
+            drop(ledger.note(AuditKind::TrustChange, &body));
         };
         for file in &noted.files {
             let judged = custody.look(&file.path).map(|(judged, _)| judged.judgement);

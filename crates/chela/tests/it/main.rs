@@ -23,6 +23,7 @@ mod kill;
 mod ledger;
 mod memory;
 mod models;
+mod old_home;
 mod prompt;
 mod real_model;
 mod sandbox;

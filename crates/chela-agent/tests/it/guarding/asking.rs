@@ -1,6 +1,7 @@
 //! When the owner is asked, and what an answer is good for.
 
 use chela_ledger::{AuditFilter, AuditKind};
+use chela_store::WaitHere as _;
 use chela_testkit::Step;
 use chela_tools::Scope;
 use serde_json::json;
@@ -159,6 +160,7 @@ fn every_decision_is_on_record_with_its_reasons() {
             kind: Some(AuditKind::ToolDecision),
             ..AuditFilter::default()
         })
+        .wait()
         .expect("the chain");
     let last = entries.last().expect("a decision").json();
     assert_eq!(last["decision"], "refused");
@@ -171,6 +173,7 @@ fn every_decision_is_on_record_with_its_reasons() {
             kind: Some(AuditKind::Approval),
             ..AuditFilter::default()
         })
+        .wait()
         .expect("the chain");
     assert_eq!(asked.last().expect("an answer").json()["answer"], "nobody");
 }

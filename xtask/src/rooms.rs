@@ -99,6 +99,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "chela-ledger",
             "chela-model",
             "chela-sandbox",
+            "chela-store",
             "chela-tools",
         ],
     ),

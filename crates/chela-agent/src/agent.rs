@@ -20,6 +20,7 @@ use crate::assemble::{AssembleError, Assembler};
 use crate::conversation::{Conversation, ConversationAsk};
 use crate::file_trust::FileTrust;
 use crate::keeping::Keeping;
+use crate::ledger_slot::LedgerSlot;
 use crate::secrets;
 use crate::subagents::Seats;
 pub use crate::toolset::ToolEffect;
@@ -38,7 +39,7 @@ pub struct Agents {
     sessions: Mutex<BTreeMap<AgentId, Arc<Sessions>>>,
     journals: Mutex<BTreeMap<AgentId, Arc<Journal>>>,
     memories: Mutex<BTreeMap<AgentId, Option<Arc<AgentMemory>>>>,
-    ledger: OnceLock<Option<Arc<Ledger>>>,
+    pub(crate) ledger_slot: LedgerSlot,
     redactor: OnceLock<Arc<Redactor>>,
     custodies: OnceLock<Vec<Arc<Custody>>>,
     /// Sub-agents that run in this process.
@@ -79,7 +80,7 @@ impl Agents {
             sessions: Mutex::default(),
             journals: Mutex::default(),
             memories: Mutex::default(),
-            ledger: OnceLock::new(),
+            ledger_slot: LedgerSlot::default(),
             custodies: OnceLock::new(),
             redactor: OnceLock::new(),
             seats: Seats::default(),
@@ -198,17 +199,11 @@ impl Agents {
     /// The record of what happens. `None` when it cannot be opened: then nothing but reading is
     /// done.
     pub fn ledger(&self) -> Option<Arc<Ledger>> {
-        self.ledger
-            .get_or_init(|| {
-                let opened = Ledger::open(&self.host);
-                let ledger = ok_or_warn!(
-                    opened,
-                    "the ledger cannot be opened: nothing but reading is done"
-                )?;
-                ledger.hide_with(self.redactor());
-                Some(Arc::new(ledger))
-            })
-            .clone()
+        self.ledger_slot.get(|| {
+            let ledger = Ledger::open(&self.host)?;
+            ledger.hide_with(self.redactor());
+            Ok(ledger)
+        })
     }
 
     pub(crate) fn view(&self, agent: &AgentId) -> Result<AgentView, AssembleError> {

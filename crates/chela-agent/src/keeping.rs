@@ -63,7 +63,7 @@ impl Agents {
             crate::leftovers::sweep_daily(&agents.host, &agents.loaded);
             let ledger = Ledger::open_existing(&agents.host);
             if let Some(Some(ledger)) = ok_or_warn!(ledger, "old records are not put away") {
-                let kept = ledger.retain_daily(retention(&agents.loaded));
+                let kept = block_on(ledger.retain_daily(retention(&agents.loaded)));
                 ok_or_warn!(kept, "old records are not put away");
             }
         };

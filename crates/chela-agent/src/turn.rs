@@ -221,7 +221,7 @@ impl<'a> Turn<'a> {
             model: target.reference().to_owned(),
             step: self.spent.steps + 1,
         });
-        let page = match self.open_page(&request) {
+        let page = match self.open_page(&request).await {
             Ok(page) => page,
             Err(ended) => return Ok(Step::End(ended)),
         };

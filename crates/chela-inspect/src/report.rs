@@ -57,7 +57,7 @@ impl Reconciled {
             limit: Some(RECENT),
             ..RecordFilter::default()
         };
-        let records = ledger.list(&filter).ok()?;
+        let records = chela_store::block_on(ledger.list(&filter)).ok()?;
         let last = records
             .into_iter()
             .filter(|record| record.usage.is_some())

@@ -11,6 +11,7 @@ use chela_ledger::{
     Amount, AuditKind, Ledger, Outcome, RecordFilter, RequestRecord, ReserveAsk, SectionMark,
     ToolMark,
 };
+use chela_store::WaitHere as _;
 use chela_testkit::bench::measure;
 use serde_json::{Value, json};
 
@@ -61,36 +62,47 @@ fn main() {
     .print(Some(&hash));
     let same = talk.body();
     measure("begin", first.len(), || {
-        ledger.begin(&talk.record(&same)).expect("a record")
+        ledger.begin(&talk.record(&same)).wait().expect("a record")
     })
     .print(Some(&hash));
     measure("audit entry, on the disk", 0, || {
         ledger
             .append(AuditKind::ToolDecision, &json!({ "tool": "read" }))
+            .wait()
             .expect("an entry")
     })
     .print(None);
     measure("reserve and settle, on the disk", 0, || {
-        let reservation = ledger.reserve(&ask()).expect("room");
+        let reservation = ledger.reserve(&ask()).wait().expect("room");
         ledger
             .settle(&reservation, Amount::default())
+            .wait()
             .expect("settled");
     })
     .print(None);
 
     let small = json!({ "messages": [{ "role": "user", "content": "hi" }] }).to_string();
-    let have = ledger.list(&RecordFilter::default()).expect("a list").len();
+    let have = ledger
+        .list(&RecordFilter::default())
+        .wait()
+        .expect("a list")
+        .len();
     for _ in have..10_000 {
         ledger
             .begin(&talk.record(small.as_bytes()))
+            .wait()
             .expect("a record");
     }
     measure("list 10,000 turns", 0, || {
-        ledger.list(&RecordFilter::default()).expect("a list").len()
+        ledger
+            .list(&RecordFilter::default())
+            .wait()
+            .expect("a list")
+            .len()
     })
     .print(None);
     measure("verify 10,000 turns", 0, || {
-        ledger.verify().expect("a verdict").is_sound()
+        ledger.verify().wait().expect("a verdict").is_sound()
     })
     .print(None);
 }
@@ -183,7 +195,7 @@ impl Talk {
 }
 
 fn record(ledger: &Ledger, talk: &Talk, body: &[u8]) {
-    let (id, _) = ledger.begin(&talk.record(body)).expect("a record");
+    let (id, _) = ledger.begin(&talk.record(body)).wait().expect("a record");
     let outcome = Outcome {
         response: talk.messages.last().cloned().unwrap_or_default(),
         usage: Some(Usage {
@@ -194,7 +206,7 @@ fn record(ledger: &Ledger, talk: &Talk, body: &[u8]) {
         cost: Some(1234),
         ..Outcome::default()
     };
-    ledger.finish(id, &outcome).expect("an outcome");
+    ledger.finish(id, &outcome).wait().expect("an outcome");
 }
 
 fn ask() -> ReserveAsk {

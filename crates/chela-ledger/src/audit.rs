@@ -4,22 +4,25 @@
 //! also lies in a small file beside the ledger. So an entry cannot be changed, left out, moved or
 //! cut off without that being seen, and where.
 
+mod end;
 mod export;
 mod head;
 mod verify;
 
 use chela_core::ContentHash;
 use chela_core::secret::Redactor;
-use rusqlite::{OptionalExtension, Row, Transaction, params};
+use chela_store::Durability;
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::seal::Seal;
-use crate::store::{Durable, Ledger, LedgerError, Trouble};
+use crate::store::{Ledger, LedgerError, LedgerFuture, Trouble};
 
+pub(crate) use end::ChainEnd;
 pub use export::{ExportError, verify_export};
-pub(crate) use head::Head;
-pub use verify::{Damage, DamagedPlace, Verdict, What};
+pub(crate) use head::{Found, Head};
+pub use verify::{Damage, DamagedPlace, Verdict, What, verify_absent};
 
 /// What an entry is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -136,18 +139,31 @@ pub struct AuditFilter {
 }
 
 impl Ledger {
-    /// Adds an entry. On the disk when this returns: call it before the effect it is about.
-    pub fn append(&self, kind: AuditKind, body: &Value) -> Result<Seq, LedgerError> {
-        self.chained(Durable::Disk, |tx, chain| chain.add(tx, kind, body))
+    /// Adds an entry. On the disk when this is answered: wait for it before the effect it is
+    /// about.
+    pub fn append(&self, kind: AuditKind, body: &Value) -> LedgerFuture<Seq> {
+        self.added(Durability::Disk, kind, body)
+    }
+
+    /// Adds an entry about something that has happened already. Whoever does not wait for the
+    /// answer finds it in the chain before anything that is asked for later.
+    pub fn note(&self, kind: AuditKind, body: &Value) -> LedgerFuture<Seq> {
+        self.added(Durability::Process, kind, body)
+    }
+
+    fn added(&self, durability: Durability, kind: AuditKind, body: &Value) -> LedgerFuture<Seq> {
+        let body = body.clone();
+        self.chained(durability, move |tx, chain| chain.add(tx, kind, &body))
     }
 
     /// Entries in order.
-    pub fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditEntry>, LedgerError> {
-        let limit = filter
-            .limit
-            .and_then(|limit| i64::try_from(limit).ok())
-            .unwrap_or(-1);
-        let mut entries = self.read(|tx| {
+    pub async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditEntry>, LedgerError> {
+        let filter = filter.clone();
+        self.scan(move |tx| {
+            let limit = filter
+                .limit
+                .and_then(|limit| i64::try_from(limit).ok())
+                .unwrap_or(-1);
             let mut statement = tx.prepare_cached(
                 "SELECT seq, at, kind, body, prev, hash FROM audit \
                  WHERE (?1 IS NULL OR kind = ?1) AND seq >= ?2 \
@@ -162,53 +178,40 @@ impl Ledger {
                 ],
                 entry_of,
             )?;
-            rows.map(|row| row?.map_err(Trouble::Damage))
-                .collect::<Result<Vec<_>, _>>()
-        })?;
-        entries.reverse();
-        Ok(entries)
+            let mut entries = rows
+                .map(|row| row?.map_err(Trouble::Damaged))
+                .collect::<Result<Vec<_>, _>>()?;
+            entries.reverse();
+            Ok(entries)
+        })
+        .await
     }
 
     /// A transaction that may add to the chain. The head is written before anybody else can add.
-    pub(crate) fn chained<T>(
+    pub(crate) fn chained<T: Send + 'static>(
         &self,
-        durable: Durable,
-        work: impl FnOnce(&Transaction<'_>, &mut Chain) -> Result<T, Trouble>,
-    ) -> Result<T, LedgerError> {
-        let lock = head::Lock::take(self.path()).map_err(|trouble| self.explained(trouble))?;
-        let (value, newest) = self.write(durable, |tx| {
-            let mut chain = Chain {
-                end: None,
-                head: lock.read(),
-                now: self.host.unix_millis(),
-                redactor: self.redactor(),
-            };
-            let value = work(tx, &mut chain)?;
-            Ok((value, chain.end))
-        })?;
-        if let Some(newest) = newest {
-            lock.write(newest, durable)
-                .map_err(|trouble| self.explained(trouble))?;
-        }
-        Ok(value)
+        durability: Durability,
+        work: impl FnOnce(&Connection, &mut Chain) -> Result<T, Trouble> + Send + 'static,
+    ) -> LedgerFuture<T> {
+        let (end, now, redactor) = (self.chain_end(), self.host.unix_millis(), self.redactor());
+        self.write(durability, move |tx| {
+            end.extend(now, redactor, |chain| work(tx, chain))
+        })
     }
-}
 
-impl Ledger {
     /// What `work` would do; all of it is taken back.
-    pub(crate) fn tried<T>(
+    pub(crate) async fn tried<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Transaction<'_>, &mut Chain) -> Result<T, Trouble>,
+        work: impl FnOnce(&Connection, &mut Chain) -> Result<T, Trouble> + Send + 'static,
     ) -> Result<T, LedgerError> {
-        let lock = head::Lock::take(self.path()).map_err(|trouble| self.explained(trouble))?;
-        let mut chain = Chain {
-            end: None,
-            head: lock.read(),
-            now: self.host.unix_millis(),
-            redactor: self.redactor(),
-        };
-        // A transaction that is read from and dropped leaves nothing behind.
-        self.read(|tx| work(tx, &mut chain))
+        let (end, now, redactor) = (self.chain_end(), self.host.unix_millis(), self.redactor());
+        self.write(Durability::Process, move |tx| {
+            tx.execute_batch("SAVEPOINT trial")?;
+            let tried = end.pretend(now, redactor, |chain| work(tx, chain));
+            tx.execute_batch("ROLLBACK TO trial; RELEASE trial")?;
+            tried
+        })
+        .await
     }
 }
 
@@ -217,18 +220,13 @@ impl Ledger {
 pub(crate) struct Chain {
     /// Known once something was added.
     end: Option<Head>,
-    head: head::Found,
+    head: Found,
     now: u64,
     redactor: std::sync::Arc<Redactor>,
 }
 
 impl Chain {
-    pub fn add(
-        &mut self,
-        tx: &Transaction<'_>,
-        kind: AuditKind,
-        body: &Value,
-    ) -> Result<Seq, Trouble> {
+    pub fn add(&mut self, tx: &Connection, kind: AuditKind, body: &Value) -> Result<Seq, Trouble> {
         let end = match self.end {
             Some(end) => end,
             None => self.begin(tx)?,
@@ -238,11 +236,11 @@ impl Chain {
 
     /// Where the next entry is bound to. The file beside the ledger has the last word: when it
     /// knows of entries that are gone, the gap stays visible for ever.
-    fn begin(&mut self, tx: &Transaction<'_>) -> Result<Head, Trouble> {
+    fn begin(&mut self, tx: &Connection) -> Result<Head, Trouble> {
         let last = last(tx)?;
         match (self.head, last) {
-            (head::Found::Head(head), Some(last)) if head.seq < last.seq => Ok(last),
-            (head::Found::Head(head), _) => Ok(head),
+            (Found::Head(head), Some(last)) if head.seq < last.seq => Ok(last),
+            (Found::Head(head), _) => Ok(head),
             (_, None) => Ok(Head::start()),
             (_, Some(last)) => {
                 let body = serde_json::json!({ "entries": last.seq });
@@ -254,7 +252,7 @@ impl Chain {
 
     fn push(
         &mut self,
-        tx: &Transaction<'_>,
+        tx: &Connection,
         end: Head,
         kind: AuditKind,
         body: &Value,
@@ -288,7 +286,7 @@ impl Chain {
 }
 
 /// The newest entry there is.
-fn last(tx: &Transaction<'_>) -> Result<Option<Head>, Trouble> {
+fn last(tx: &Connection) -> Result<Option<Head>, Trouble> {
     let found: Option<(Seq, Vec<u8>)> = tx
         .prepare_cached("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")?
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use chela_core::{ContentHash, tokens};
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::seal::Seal;
 use crate::store::Trouble;
@@ -29,12 +29,26 @@ pub struct Blob {
 pub type Known = HashMap<ContentHash, Blob>;
 
 /// Stores a content, or finds it stored already.
-pub fn put(tx: &Transaction<'_>, content: &[u8]) -> Result<Blob, Trouble> {
+pub fn put(tx: &Connection, content: &[u8]) -> Result<Blob, Trouble> {
     put_as(tx, ContentHash::of(content), content)
 }
 
+/// The same for one that no model reads: it costs no tokens.
+pub fn put_unweighed(tx: &Connection, content: &[u8]) -> Result<i64, Trouble> {
+    Ok(put_with(tx, ContentHash::of(content), content, |_| 0)?.id)
+}
+
 /// The same for one whose hash is known.
-pub fn put_as(tx: &Transaction<'_>, hash: ContentHash, content: &[u8]) -> Result<Blob, Trouble> {
+pub fn put_as(tx: &Connection, hash: ContentHash, content: &[u8]) -> Result<Blob, Trouble> {
+    put_with(tx, hash, content, weigh)
+}
+
+fn put_with(
+    tx: &Connection,
+    hash: ContentHash,
+    content: &[u8],
+    weigh: impl FnOnce(&[u8]) -> u64,
+) -> Result<Blob, Trouble> {
     let known = tx
         .prepare_cached("SELECT id, tokens FROM blobs WHERE hash = ?1")?
         .query_row([hash.as_bytes()], |row| {
@@ -68,14 +82,14 @@ pub fn put_as(tx: &Transaction<'_>, hash: ContentHash, content: &[u8]) -> Result
 }
 
 /// The content of a blob, unpacked.
-pub fn get(tx: &Transaction<'_>, id: i64) -> Result<Vec<u8>, Trouble> {
+pub fn get(tx: &Connection, id: i64) -> Result<Vec<u8>, Trouble> {
     let found: Option<(Vec<u8>, usize)> = tx
         .prepare_cached("SELECT data, length FROM blobs WHERE id = ?1")?
         .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     found
         .and_then(|(data, length)| unpack(&data, length))
-        .ok_or_else(|| Trouble::Damage(format!("content {id} cannot be read")))
+        .ok_or_else(|| Trouble::Damaged(format!("content {id} cannot be read")))
 }
 
 /// A content as it lies in the store.

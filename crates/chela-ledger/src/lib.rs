@@ -27,13 +27,13 @@ mod testing;
 
 pub use audit::{
     AuditEntry, AuditFilter, AuditKind, Damage, DamagedPlace, ExportError, Seq, Verdict, What,
-    verify_export,
+    verify_absent, verify_export,
 };
 pub use cache::{Break, CacheReport, CacheTurn, Cause, Reuse, Rewrite, Seen, compare};
 pub use mark::{SectionMark, ToolMark};
 pub use record::{
-    ApprovalMark, CallMark, Change, Difference, Outcome, Record, RecordFilter, RecordId, Replayed,
-    RequestRecord, Side, Summary,
+    ApprovalMark, CallMark, Change, Difference, OpenedRequest, Outcome, Record, RecordFilter,
+    RecordId, Replayed, RequestRecord, Side, Summary,
 };
 pub use redact::Redaction;
 pub use retain::{Forgotten, Retention};
@@ -42,4 +42,4 @@ pub use spend::{
     Amount, Limit, LimitOf, LimitReached, LimitScope, Reservation, ReserveAsk, ReserveError,
     UsageBy, UsageRange, UsageSum, dollars,
 };
-pub use store::{Ledger, LedgerError, ledger_file};
+pub use store::{Ledger, LedgerError, LedgerFuture, ledger_file};

@@ -21,6 +21,8 @@ pub(crate) use sealed::{
     seal_of_row,
 };
 
+pub use write::OpenedRequest;
+
 /// The number of a request on record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

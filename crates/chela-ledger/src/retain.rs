@@ -2,18 +2,24 @@
 
 use std::collections::HashSet;
 
-use rusqlite::{Transaction, params};
+use chela_store::{Durability, StoreError};
+use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
 use crate::audit::{AuditKind, Chain};
-use crate::manifest;
-use crate::store::{Durable, Ledger, LedgerError, Trouble};
+use crate::manifest::{self, StoredList};
+use crate::store::{Ledger, LedgerError, Trouble};
 
 /// What limits by the month look back on, in milliseconds; calls are kept at least as long.
 const LONGEST_LIMIT: u64 = 32 * DAY;
 const DAY: u64 = 86_400_000;
 /// Requests deleted at once.
 const PART: i64 = 256;
+/// A clock that moved further since the last look may be wrong: nothing goes before it has gone on
+/// for another day.
+const PLAUSIBLE: u64 = 31 * DAY;
+/// Of all requests, at most this share goes by age in one day.
+const SHARE_PER_DAY: i64 = 4;
 
 /// How much is kept. The audit chain itself is never shortened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -22,6 +28,15 @@ pub struct Retention {
     pub age: Option<u64>,
     /// Bytes of stored contents; the oldest requests go first.
     pub bytes: Option<u64>,
+}
+
+/// What a wrong clock may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Haste {
+    /// Somebody wants it done now.
+    AtOnce,
+    /// By itself: never much of what is there.
+    ByAndBy,
 }
 
 /// What was deleted.
@@ -35,46 +50,64 @@ pub struct Forgotten {
 
 impl Ledger {
     /// Deletes the requests of a session and what only they used.
-    pub fn forget_session(&self, session: &str) -> Result<Forgotten, LedgerError> {
-        let forgotten = self.chained(Durable::Disk, |tx, chain| {
-            let ids = ids(
-                tx,
-                "SELECT records.id FROM records JOIN sessions ON sessions.row = records.session \
-                 WHERE sessions.id = ?1 ORDER BY records.id",
-                params![session],
-            )?;
-            let forgotten = forget(tx, chain, &ids, "session deleted")?;
-            tx.execute("DELETE FROM sessions WHERE id = ?1", [session])?;
-            Ok(forgotten)
-        })?;
-        self.tidy();
+    pub async fn forget_session(&self, session: &str) -> Result<Forgotten, LedgerError> {
+        let session = session.to_owned();
+        let forgotten = self
+            .chained(Durability::Disk, move |tx, chain| {
+                let ids = ids(
+                    tx,
+                    "SELECT records.id FROM records \
+                     JOIN sessions ON sessions.row = records.session \
+                     WHERE sessions.id = ?1 ORDER BY records.id",
+                    params![session],
+                )?;
+                let forgotten = forget(tx, chain, &ids, "session deleted")?;
+                tx.execute("DELETE FROM sessions WHERE id = ?1", [session])?;
+                Ok(forgotten)
+            })
+            .await?;
+        self.tidy().await;
         Ok(forgotten)
     }
 
     /// Deletes what is older or more than wanted, a part at a time: nobody who wants to put a
     /// request on record has to wait long.
-    pub fn retain(&self, retention: Retention) -> Result<Forgotten, LedgerError> {
+    pub async fn retain(&self, retention: Retention) -> Result<Forgotten, LedgerError> {
+        self.retain_with(retention, Haste::AtOnce).await
+    }
+
+    async fn retain_with(
+        &self,
+        retention: Retention,
+        haste: Haste,
+    ) -> Result<Forgotten, LedgerError> {
         let now = self.host.unix_millis();
+        let most = match haste {
+            Haste::AtOnce => usize::MAX,
+            Haste::ByAndBy => self.read(move |tx| daily_share(tx)).await?,
+        };
         let mut sum = Forgotten::default();
-        loop {
-            let part = self.chained(Durable::Disk, |tx, chain| {
-                retention.apply_part(tx, chain, now)
-            })?;
+        while sum.requests < most {
+            let part = self
+                .chained(Durability::Disk, move |tx, chain| {
+                    retention.apply_part(tx, chain, now)
+                })
+                .await?;
             if part.requests == 0 {
                 break;
             }
             sum.add(part);
         }
         if sum.requests > 0 {
-            self.tidy();
+            self.tidy().await;
         }
         Ok(sum)
     }
 
     /// What [`Ledger::retain`] would delete now. Changes nothing.
-    pub fn would_retain(&self, retention: Retention) -> Result<Forgotten, LedgerError> {
+    pub async fn would_retain(&self, retention: Retention) -> Result<Forgotten, LedgerError> {
         let now = self.host.unix_millis();
-        self.tried(|tx, chain| {
+        self.tried(move |tx, chain| {
             let mut sum = Forgotten::default();
             loop {
                 let part = retention.apply_part(tx, chain, now)?;
@@ -84,10 +117,15 @@ impl Ledger {
                 sum.add(part);
             }
         })
+        .await
     }
 
-    /// The same as [`Ledger::retain`], unless it was done within a day; `None` then.
-    pub fn retain_daily(&self, retention: Retention) -> Result<Option<Forgotten>, LedgerError> {
+    /// The same as [`Ledger::retain`], unless it was done within a day; `None` then. A clock that
+    /// is far ahead of the last time deletes nothing, and none deletes much in a day.
+    pub async fn retain_daily(
+        &self,
+        retention: Retention,
+    ) -> Result<Option<Forgotten>, LedgerError> {
         let note = self.path().with_extension("kept");
         let now = self.host.unix_millis();
         let last = std::fs::read_to_string(&note)
@@ -97,15 +135,18 @@ impl Ledger {
         if last.is_some_and(|last| (last..last.saturating_add(DAY)).contains(&now)) {
             return Ok(None);
         }
-        let forgotten = self.retain(retention)?;
+        let forgotten = match last {
+            Some(last) if now > last.saturating_add(PLAUSIBLE) => Forgotten::default(),
+            _ => self.retain_with(retention, Haste::ByAndBy).await?,
+        };
         std::fs::write(&note, format!("{now}\n"))
-            .map_err(|source| LedgerError::File { path: note, source })?;
+            .map_err(|source| StoreError::File { path: note, source })?;
         Ok(Some(forgotten))
     }
 
     /// Bytes of all stored contents.
-    pub fn stored_bytes(&self) -> Result<u64, LedgerError> {
-        self.read(size)
+    pub async fn stored_bytes(&self) -> Result<u64, LedgerError> {
+        self.scan(size).await
     }
 }
 
@@ -113,7 +154,7 @@ impl Retention {
     /// Deletes some of what is to go; nothing when nothing is.
     fn apply_part(
         &self,
-        tx: &Transaction<'_>,
+        tx: &Connection,
         chain: &mut Chain,
         now: u64,
     ) -> Result<Forgotten, Trouble> {
@@ -156,7 +197,13 @@ impl Forgotten {
     }
 }
 
-fn size(tx: &Transaction<'_>) -> Result<u64, Trouble> {
+/// How many requests may go by themselves in a day.
+fn daily_share(tx: &Connection) -> Result<usize, Trouble> {
+    let all: i64 = tx.query_row("SELECT count(*) FROM records", [], |row| row.get(0))?;
+    Ok(usize::try_from(PART.max(all / SHARE_PER_DAY)).unwrap_or(usize::MAX))
+}
+
+fn size(tx: &Connection) -> Result<u64, Trouble> {
     Ok(tx.query_row(
         "SELECT coalesce(sum(length(data)), 0) FROM blobs",
         [],
@@ -164,11 +211,7 @@ fn size(tx: &Transaction<'_>) -> Result<u64, Trouble> {
     )?)
 }
 
-fn ids(
-    tx: &Transaction<'_>,
-    query: &str,
-    values: &[&dyn rusqlite::ToSql],
-) -> Result<Vec<i64>, Trouble> {
+fn ids(tx: &Connection, query: &str, values: &[&dyn rusqlite::ToSql]) -> Result<Vec<i64>, Trouble> {
     let mut statement = tx.prepare(query)?;
     let rows = statement.query_map(values, |row| row.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -176,7 +219,7 @@ fn ids(
 
 /// Deletes requests and what no other uses, and says so in the chain.
 fn forget(
-    tx: &Transaction<'_>,
+    tx: &Connection,
     chain: &mut Chain,
     ids: &[i64],
     why: &str,
@@ -220,7 +263,7 @@ fn forget(
 
 /// Every content that some requests are made of.
 fn used(
-    tx: &Transaction<'_>,
+    tx: &Connection,
     which: &str,
     values: &[&dyn rusqlite::ToSql],
     mut take: impl FnMut(i64),
@@ -229,12 +272,21 @@ fn used(
         "SELECT manifest, sections, tools, outcome FROM records {which}"
     ))?;
     let mut rows = statement.query(values)?;
+    let mut runs = HashSet::new();
+    let unreadable = |_: Trouble| {
+        Trouble::Damaged("a list of contents cannot be read, so nothing was deleted".to_owned())
+    };
     while let Some(row) = rows.next()? {
         let bytes: Vec<u8> = row.get(0)?;
-        let parts = manifest::decode(&bytes).ok_or_else(|| {
-            Trouble::Damage("a list of contents cannot be read, so nothing was deleted".to_owned())
-        })?;
-        parts.into_iter().for_each(&mut take);
+        let list = StoredList::of(&bytes).map_err(unreadable)?;
+        for run in list.runs {
+            take(run);
+            if runs.insert(run) {
+                let ids = manifest::run_of(tx, run).map_err(unreadable)?;
+                ids.into_iter().for_each(&mut take);
+            }
+        }
+        list.rest.into_iter().for_each(&mut take);
         for column in 1..4 {
             row.get::<_, Option<i64>>(column)?
                 .into_iter()

@@ -4,7 +4,7 @@ use chela_store::{Format, Room};
 use rusqlite::Transaction;
 
 /// The format this version writes.
-pub const FORMAT: Format = Format {
+pub static FORMAT: Format = Format {
     name: "the ledger",
     if_damaged: "`chela audit verify` says where. Move the file aside to begin a new one",
     steps: &STEPS,
@@ -14,7 +14,7 @@ pub const FORMAT: Format = Format {
 
 /// `seal` columns hold a hash over the rest of their row, so that a row that changed
 /// by itself is noticed; records have theirs in the audit chain.
-const STEPS: [&str; 2] = [
+const STEPS: [&str; 3] = [
     "
     CREATE TABLE blobs (
         id INTEGER PRIMARY KEY,
@@ -105,6 +105,8 @@ const STEPS: [&str; 2] = [
     ALTER TABLE calls ADD COLUMN known_cost INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE sessions ADD COLUMN seal INTEGER;
 ",
+    // Lists of contents may have runs, which an older version does not read.
+    "",
 ];
 
 /// Since this version the seals cover whole rows of calls and sessions.

@@ -11,7 +11,7 @@ mod usage;
 use serde::{Deserialize, Serialize};
 
 pub use money::dollars;
-pub(crate) use reserve::{damaged_calls, reseal_calls};
+pub(crate) use reserve::{damaged_calls, reseal_calls, take_room};
 pub use usage::{UsageBy, UsageRange, UsageSum};
 
 /// Tokens and money.

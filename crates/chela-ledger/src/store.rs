@@ -1,21 +1,26 @@
 //! The file of the ledger.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, RwLock};
+use std::pin::Pin;
+use std::sync::{Arc, RwLock};
 
 use chela_core::Host;
 use chela_core::secret::Redactor;
-use chela_store::StoreError;
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use chela_store::engine::SqliteEngine;
+use chela_store::{Durability, StoreError};
+use rusqlite::Connection;
 
+use crate::audit::ChainEnd;
 use crate::record::Recents;
 use crate::schema;
+
+pub(crate) use chela_store::engine::JobError as Trouble;
 
 /// Everything on record: requests, audit chain, spending. Several processes may have it open.
 #[derive(Debug)]
 pub struct Ledger {
-    connection: Mutex<Connection>,
-    path: PathBuf,
+    engine: SqliteEngine,
+    chain: ChainEnd,
     pub(crate) host: Host,
     redactor: RwLock<Arc<Redactor>>,
     pub(crate) recent: Recents,
@@ -25,26 +30,25 @@ pub struct Ledger {
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
     #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error("{} cannot be used: {source}", path.display())]
-    File {
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    Store(StoreError),
     #[error("there is no request {0} on record; `chela turn list` shows which there are")]
     NoRecord(i64),
     #[error("an entry of the ledger cannot be written as JSON")]
     Unwritable(#[from] serde_json::Error),
 }
 
-/// What a commit is safe from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Durable {
-    /// The death of this process: the system has it.
-    Process,
-    /// A power cut: the disk has it.
-    Disk,
+impl From<StoreError> for LedgerError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Absent { number } => Self::NoRecord(number),
+            error => Self::Store(error),
+        }
+    }
 }
+
+/// What the ledger answers with. The work is under way when the future is made: dropping it gives
+/// up the answer and takes nothing back.
+pub type LedgerFuture<T> = Pin<Box<dyn Future<Output = Result<T, LedgerError>> + Send>>;
 
 /// Where the ledger is kept.
 pub fn ledger_file(host: &Host) -> PathBuf {
@@ -57,27 +61,34 @@ impl Ledger {
         Self::open_file(host, &ledger_file(host))
     }
 
-    /// The same without making the file: `None` when there is none.
+    /// The same without making the file: `None` when there is none. Where nothing can be
+    /// written it can still be read.
     pub fn open_existing(host: &Host) -> Result<Option<Self>, LedgerError> {
-        let path = ledger_file(host);
-        path.exists()
-            .then(|| Self::open_file(host, &path))
-            .transpose()
+        let engine = SqliteEngine::open_existing(&ledger_file(host), &schema::FORMAT)?;
+        Ok(engine.map(|engine| Self::over(engine, host)))
     }
 
     pub fn open_file(host: &Host, path: &Path) -> Result<Self, LedgerError> {
-        let connection = chela_store::open(path, &schema::FORMAT)?;
-        Ok(Self {
-            connection: Mutex::new(connection),
-            path: path.to_owned(),
+        Ok(Self::over(SqliteEngine::open(path, &schema::FORMAT)?, host))
+    }
+
+    fn over(engine: SqliteEngine, host: &Host) -> Self {
+        Self {
+            chain: ChainEnd::watching(&engine),
+            engine,
             host: host.clone(),
             redactor: RwLock::default(),
             recent: Recents::default(),
-        })
+        }
     }
 
     pub fn path(&self) -> &Path {
-        &self.path
+        self.engine.path()
+    }
+
+    /// How much was written, and how often the disk was waited for.
+    pub fn counts(&self) -> chela_store::StoreCounts {
+        self.engine.counts()
     }
 
     /// Secrets must never be stored: what it finds in what is recorded from now on is stored as
@@ -98,89 +109,54 @@ impl Ledger {
         )
     }
 
-    /// A consistent look at the file.
-    pub(crate) fn read<T>(
-        &self,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T, Trouble>,
-    ) -> Result<T, LedgerError> {
-        let mut connection = self.locked();
-        connection
-            .transaction()
-            .map_err(Trouble::from)
-            .and_then(|transaction| work(&transaction))
-            .map_err(|trouble| self.explained(trouble))
+    pub(crate) fn chain_end(&self) -> ChainEnd {
+        self.chain.clone()
     }
 
-    /// One transaction that nobody else writes beside.
-    pub(crate) fn write<T>(
+    /// A consistent look at the file.
+    pub(crate) fn read<T: Send + 'static>(
         &self,
-        durable: Durable,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T, Trouble>,
-    ) -> Result<T, LedgerError> {
-        let mut connection = self.locked();
-        let level = match durable {
-            Durable::Process => "NORMAL",
-            Durable::Disk => "FULL",
-        };
-        connection
-            .pragma_update(None, "synchronous", level)
-            .and_then(|()| connection.transaction_with_behavior(TransactionBehavior::Immediate))
-            .map_err(Trouble::from)
-            .and_then(|transaction| {
-                let value = work(&transaction)?;
-                transaction.commit()?;
-                Ok(value)
-            })
-            .map_err(|trouble| self.explained(trouble))
+        work: impl FnOnce(&Connection) -> Result<T, Trouble> + Send + 'static,
+    ) -> LedgerFuture<T> {
+        named(self.engine.read(work))
+    }
+
+    /// The same for a look that takes long.
+    pub(crate) fn scan<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, Trouble> + Send + 'static,
+    ) -> LedgerFuture<T> {
+        named(self.engine.scan(work))
+    }
+
+    /// Part of a transaction that nobody else writes beside. Under way when this returns.
+    pub(crate) fn write<T: Send + 'static>(
+        &self,
+        durability: Durability,
+        work: impl FnOnce(&Connection) -> Result<T, Trouble> + Send + 'static,
+    ) -> LedgerFuture<T> {
+        named(self.engine.write(durability, work))
     }
 
     /// Gives room back after a deletion. Somebody may be reading: then it is for another time.
-    pub(crate) fn tidy(&self) {
-        let connection = self.locked();
-        let _ = connection
-            .prepare("PRAGMA incremental_vacuum")
-            .and_then(|mut statement| statement.query([])?.next().map(drop));
-        let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    pub(crate) async fn tidy(&self) {
+        let tidied = self.engine.maintain(|connection| {
+            let _ = connection
+                .prepare("PRAGMA incremental_vacuum")
+                .and_then(|mut statement| statement.query([])?.next().map(drop));
+            let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+            Ok(())
+        });
+        let _ = tidied.await;
     }
 
     pub(crate) fn explained(&self, trouble: Trouble) -> LedgerError {
-        match trouble {
-            Trouble::Sqlite(error) => schema::FORMAT.explain(&self.path, error).into(),
-            Trouble::Damage(what) => schema::FORMAT.damaged(&self.path, what).into(),
-            Trouble::NoRecord(id) => LedgerError::NoRecord(id),
-            Trouble::Json(error) => error.into(),
-            Trouble::File(path, source) => LedgerError::File { path, source },
-        }
-    }
-
-    fn locked(&self) -> MutexGuard<'_, Connection> {
-        // A transaction that panicked was rolled back when it was dropped.
-        self.connection
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.engine.explain(trouble).into()
     }
 }
 
-/// What goes wrong inside a transaction, before the file is named.
-#[derive(Debug)]
-pub(crate) enum Trouble {
-    Sqlite(rusqlite::Error),
-    Damage(String),
-    NoRecord(i64),
-    Json(serde_json::Error),
-    File(PathBuf, std::io::Error),
-}
-
-impl From<rusqlite::Error> for Trouble {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
-    }
-}
-
-impl From<serde_json::Error> for Trouble {
-    fn from(error: serde_json::Error) -> Self {
-        Self::Json(error)
-    }
+fn named<T: 'static>(answer: chela_store::StoreFuture<'static, T>) -> LedgerFuture<T> {
+    Box::pin(async move { Ok(answer.await?) })
 }
 
 #[cfg(test)]

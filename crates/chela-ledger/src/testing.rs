@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use chela_core::{AgentId, Clock, ContentHash, Host, Origin, SessionKey, Trust};
+use chela_store::WaitHere as _;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -48,7 +49,7 @@ impl Desk {
     }
 
     pub fn record(&self, request: &Said) -> (RecordId, Reuse) {
-        self.ledger.begin(&request.record()).unwrap()
+        self.ledger.begin(&request.record()).wait().unwrap()
     }
 
     /// The file as others may write it.

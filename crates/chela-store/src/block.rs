@@ -21,6 +21,15 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
+/// [`block_on`] at the end of a call: `store.check().wait()`. For commands and tests.
+pub trait WaitHere: Future + Sized {
+    fn wait(self) -> Self::Output {
+        block_on(self)
+    }
+}
+
+impl<F: Future> WaitHere for F {}
+
 struct SleepingThread(Thread);
 
 impl Wake for SleepingThread {

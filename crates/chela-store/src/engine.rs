@@ -21,8 +21,8 @@ use crate::StoreFuture;
 use crate::error::StoreError;
 use crate::file::{self, FileState, Format, OpenedFile, Soundness};
 
-pub(crate) use job::JobError;
-pub(crate) use watch::GroupWatch;
+pub use job::JobError;
+pub use watch::GroupWatch;
 
 use queue::{EngineFile, EngineOwner, EngineShared, ReadSpan, ServedBy};
 
@@ -52,7 +52,7 @@ pub struct StoreCounts {
 
 /// A SQLite file with its threads. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(crate) struct SqliteEngine {
+pub struct SqliteEngine {
     owner: Arc<EngineOwner>,
 }
 
@@ -162,6 +162,11 @@ impl SqliteEngine {
             reads: counts.reads.load(Ordering::Relaxed),
             readers: counts.readers.load(Ordering::Relaxed),
         }
+    }
+
+    /// Names the file to what went wrong in a piece of work.
+    pub fn explain(&self, error: JobError) -> StoreError {
+        self.shared().file.naming().explain(error)
     }
 
     fn look<T, F>(&self, span: ReadSpan, work: F) -> StoreFuture<'static, T>

@@ -91,6 +91,9 @@ pub enum StoreError {
         path: PathBuf,
         source: std::io::Error,
     },
+    /// Nothing has this number. Whoever asked knows what it was to be.
+    #[error("there is no record {number}")]
+    Absent { number: i64 },
     #[error("{name} {} failed: {source}", path.display())]
     Other {
         name: &'static str,

@@ -6,13 +6,12 @@
 //! use [`block_on`].
 
 mod block;
-#[allow(dead_code, reason = "the stores that stand on it come one by one")]
-mod engine;
+#[doc(hidden)]
+pub mod engine;
 mod error;
-#[allow(dead_code, reason = "the stores that stand on it come one by one")]
 mod file;
 
-pub use block::block_on;
+pub use block::{WaitHere, block_on};
 pub use engine::{Durability, StoreCounts};
 pub use error::{Fault, StoreError};
 pub use file::{FileState, Format, Room, Soundness, open, open_in_memory};

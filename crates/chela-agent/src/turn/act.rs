@@ -121,7 +121,7 @@ impl Turn<'_> {
                     let decision = self.decision_on_record(&decision, None);
                     tracing::info!(why = words, "the call is refused");
                     // Nothing happens: it does no harm when this cannot be written down.
-                    let booked = self.book_call(call, case.prospect.effect, &decision);
+                    let booked = self.book_call(call, case.prospect.effect, &decision).await;
                     ok_or_warn!(booked, "a refusal is not on record");
                     let kept = match &asked {
                         Some(asked) => self.keep_proposal(call, &case, asked).await,
@@ -136,7 +136,8 @@ impl Turn<'_> {
                 } => {
                     let word = self.word_about(&case, &decision, yes.as_ref()).await;
                     let decision = self.decision_on_record(&decision, yes.as_ref());
-                    if let Err(why) = self.book_call(call, case.prospect.effect, &decision) {
+                    let booked = self.book_call(call, case.prospect.effect, &decision).await;
+                    if let Err(why) = booked {
                         return self.refused(call, &why).await;
                     }
                     self.talk

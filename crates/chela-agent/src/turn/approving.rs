@@ -26,7 +26,7 @@ impl Approver for Recorded<'_> {
                 "question": question,
                 "answer": super::guard::in_words(answer),
             });
-            match turn.book.must_note(AuditKind::Approval, &body) {
+            match turn.book.must_note(AuditKind::Approval, &body).await {
                 Ok(()) => answer,
                 Err(_) => Answer::NOBODY,
             }

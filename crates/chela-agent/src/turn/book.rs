@@ -6,8 +6,8 @@ use std::sync::Arc;
 use chela_config::model::{AtLimit, LimitSet, SpendLimit};
 use chela_core::{micro_dollars, ok_or_warn};
 use chela_ledger::{
-    Amount, AuditKind, Ledger, LedgerError, Limit, LimitOf, LimitScope, Outcome, RecordId,
-    RequestRecord, Reservation, ReserveAsk, ReserveError, Rewrite,
+    Amount, AuditKind, Ledger, Limit, LimitOf, LimitScope, Outcome, RequestRecord, ReserveAsk,
+    ReserveError, Rewrite,
 };
 use chela_model::{Chain, Request, Selection, Target, ToolCall, Usage};
 use chela_tools::{Effect, Output, Success};
@@ -49,6 +49,7 @@ const LONGEST_CALL_MS: u64 = 3_600_000;
 
 impl Book {
     pub fn open(talk: &Conversation) -> Self {
+        talk.agents.ledger_slot.try_again();
         Self {
             ledger: talk.agents.ledger(),
             turn: talk.agents.host.random_hex(8),
@@ -63,58 +64,97 @@ impl Book {
     }
 
     /// Takes room for a call and puts its request on record. Says why it may not be made.
-    pub fn open_page(&self, call: &Call<'_>) -> Result<Page, String> {
+    pub async fn open_page(&self, call: &Call<'_>) -> Result<Page, String> {
         let target = call.chain.current();
-        let input = match &self.ledger {
-            Some(_) => estimate(call.request),
-            None => 0,
-        };
         let mut page = Page {
-            reservation: self.reserve(call, input)?,
+            reservation: None,
             ledger: self.ledger.clone(),
             record: None,
             model: target.reference().to_owned(),
             prices: target.info().cost,
-            input,
+            input: 0,
             unrecorded: None,
         };
-        match self.write_down(target, call) {
-            Ok(record) => page.record = record,
-            Err(error) => {
+        let Some(ledger) = &self.ledger else {
+            let slot = &call.talk.agents.ledger_slot;
+            let why = slot
+                .trouble()
+                .unwrap_or_else(|| "it is not there".to_owned());
+            if !call.talk.spend_limits().is_empty() {
+                return Err(uncountable(&format!("the ledger cannot be opened ({why})")));
+            }
+            page.unrecorded = slot.untold_trouble();
+            return match call.talk.agents.loaded.config.ledger.required {
+                true => Err(unrecordable(&why)),
+                false => Ok(page),
+            };
+        };
+        page.input = estimate(call.request);
+        let ask = self.ask_for(call, page.input);
+        let (body, url) = (target.body(call.request), target.url());
+        let request = self.record_of(target, call, &body, &url);
+        match ledger.open_request(&ask, &request).await {
+            Ok(opened) => {
+                page.reservation = Some(opened.reservation);
+                match opened.record {
+                    Ok((record, _)) => page.record = Some(record),
+                    Err(error) => {
+                        tracing::warn!(%error, "a request is not on record");
+                        page.unrecorded = Some(error.to_string());
+                    }
+                }
+            }
+            Err(ReserveError::Limit(limit)) => {
+                tracing::info!(limit = limit.in_words(), "a call is over a spending limit");
+                return Err(limit.in_words());
+            }
+            Err(ReserveError::Ledger(error)) if !ask.limits.is_empty() => {
+                return Err(uncountable(&error));
+            }
+            Err(ReserveError::Ledger(error)) => {
                 tracing::warn!(%error, "a request is not on record");
                 page.unrecorded = Some(error.to_string());
             }
         }
-        Ok(page)
+        match &page.unrecorded {
+            Some(why) if call.talk.agents.loaded.config.ledger.required => {
+                let words = unrecordable(why);
+                if let Some(reservation) = page.reservation.take() {
+                    ok_or_warn!(
+                        ledger.release(reservation).await,
+                        "room for a call is not given back"
+                    );
+                }
+                Err(words)
+            }
+            _ => Ok(page),
+        }
     }
 
-    fn write_down(
-        &self,
-        target: &Target,
-        call: &Call<'_>,
-    ) -> Result<Option<RecordId>, LedgerError> {
-        let Some(ledger) = &self.ledger else {
-            return Ok(None);
-        };
-        let body = target.body(call.request);
-        let (record, _) = ledger.begin(&RequestRecord {
+    fn record_of<'c>(
+        &'c self,
+        target: &'c Target,
+        call: &Call<'c>,
+        body: &'c [u8],
+        url: &'c str,
+    ) -> RequestRecord<'c> {
+        RequestRecord {
             agent: &call.talk.view.id,
             session_key: &call.talk.key,
             session: call.session.id.as_str(),
             turn: &self.turn,
             step: call.step,
             model: target.reference(),
-            url: &target.url(),
-            body: &body,
+            url,
+            body,
             sections: &call.prefix.sections,
             tools: &call.prefix.tool_marks,
             rewrite: call.rewrite,
-        })?;
-        Ok(Some(record))
+        }
     }
 
     /// Notes what came of a call, and what it cost.
-    pub fn close_page(&self, mut page: Page, call: &Call<'_>, answer: Reckoning<'_>) {
+    pub async fn close_page(&self, mut page: Page, call: &Call<'_>, answer: Reckoning<'_>) {
         let Some(ledger) = &self.ledger else {
             return;
         };
@@ -131,33 +171,26 @@ impl Book {
                 ..Outcome::default()
             };
             if let Some(record) = record {
-                ok_or_warn!(
-                    ledger.finish(record, &silent),
-                    "the outcome of a request is not on record"
-                );
+                drop(ledger.finish(record, &silent));
             }
             let again = Call {
                 rewrite: None,
                 ..*call
             };
-            let written = self.write_down(target, &again);
-            record = ok_or_warn!(written, "the request to the fallback is not on record").flatten();
+            let (body, url) = (target.body(call.request), target.url());
+            let request = self.record_of(target, &again, &body, &url);
+            let written = ledger.begin(&request).await;
+            record = ok_or_warn!(written, "the request to the fallback is not on record")
+                .map(|(record, _)| record);
         }
         if let Some(record) = record {
-            let finished = ledger.finish(record, &outcome(&answer, prices));
+            let finished = ledger.finish(record, &outcome(&answer, prices)).await;
             ok_or_warn!(finished, "the outcome of a request is not on record");
         }
     }
 
-    /// Room for one call; `None` when nothing is limited and nothing can be counted.
-    fn reserve(&self, call: &Call<'_>, input: u64) -> Result<Option<Reservation>, String> {
-        let limits = call.talk.spend_limits();
-        let Some(ledger) = &self.ledger else {
-            return match limits.is_empty() {
-                true => Ok(None),
-                false => Err(uncountable(&"the ledger cannot be opened")),
-            };
-        };
+    /// The room one call may need.
+    fn ask_for(&self, call: &Call<'_>, input: u64) -> ReserveAsk {
         let info = call.chain.current().info();
         let usage = Usage {
             input,
@@ -176,7 +209,7 @@ impl Book {
             tokens: usage.input + usage.output,
             micro_dollars: info.cost.map_or(0, |cost| cost.micro_dollars(usage)),
         };
-        let ask = ReserveAsk {
+        ReserveAsk {
             agent: payer.agent,
             session: payer.session,
             turn: payer.turn,
@@ -184,22 +217,10 @@ impl Book {
             model: info.reference.clone(),
             estimate: amount(&usage),
             known: amount(&Usage { output: 0, ..usage }),
-            limits,
+            limits: call.talk.spend_limits(),
             month: day.get(..7).unwrap_or(&day).to_owned(),
             day,
             lasts: LONGEST_CALL_MS,
-        };
-        match ledger.reserve(&ask) {
-            Ok(reservation) => Ok(Some(reservation)),
-            Err(ReserveError::Limit(limit)) => {
-                tracing::info!(limit = limit.in_words(), "a call is over a spending limit");
-                Err(limit.in_words())
-            }
-            Err(ReserveError::Ledger(error)) if !ask.limits.is_empty() => Err(uncountable(&error)),
-            Err(ReserveError::Ledger(error)) => {
-                tracing::warn!(%error, "no room is reserved for a call: nothing is limited");
-                Ok(None)
-            }
         }
     }
 }
@@ -212,17 +233,17 @@ impl Book {
     /// Adds to the audit chain what happens anyway.
     pub fn note(&self, kind: AuditKind, body: &Value) {
         // What has happened already happens no less without a record.
-        ok_or_warn!(
-            self.must_note(kind, body),
-            "what happened is not in the audit chain"
-        );
+        if let Some(ledger) = &self.ledger {
+            drop(ledger.note(kind, body));
+        }
     }
 
     /// The same where something follows from it that must not happen without a record.
-    pub fn must_note(&self, kind: AuditKind, body: &Value) -> Result<(), String> {
+    pub async fn must_note(&self, kind: AuditKind, body: &Value) -> Result<(), String> {
         let ledger = self.ledger.as_ref().ok_or("the ledger cannot be opened")?;
         ledger
             .append(kind, body)
+            .await
             .map(drop)
             .map_err(|error| error.to_string())
     }
@@ -230,19 +251,16 @@ impl Book {
 
 impl Turn<'_> {
     /// Takes room for a call and puts its request on record. Says why it may not be made.
-    pub(super) fn open_page(&mut self, request: &Request) -> Result<Page, Ended> {
+    pub(super) async fn open_page(&mut self, request: &Request) -> Result<Page, Ended> {
         let rewrite = self.rewrite.take();
-        let open = |turn: &Self| {
-            turn.book.open_page(&Call {
-                rewrite,
-                ..turn.call_of(request)
-            })
-        };
-        let page = match open(self) {
+        let page = match self.try_page(request, rewrite).await {
             Ok(page) => page,
             Err(words) => match self.take_cheaper() {
                 // The cheaper model has the same limits, and costs less.
-                true => open(self).map_err(Ended::Limit)?,
+                true => self
+                    .try_page(request, rewrite)
+                    .await
+                    .map_err(Ended::Limit)?,
                 false => return Err(Ended::Limit(words)),
             },
         };
@@ -251,6 +269,14 @@ impl Turn<'_> {
             self.surface.event(TurnEvent::Notice(notice));
         }
         Ok(page)
+    }
+
+    async fn try_page(&self, request: &Request, rewrite: Option<Rewrite>) -> Result<Page, String> {
+        let call = Call {
+            rewrite,
+            ..self.call_of(request)
+        };
+        self.book.open_page(&call).await
     }
 
     /// Closes the page of a call; gives what was paid for one without an answer.
@@ -268,7 +294,8 @@ impl Turn<'_> {
                     response,
                     wasted: partial.wasted(input),
                 };
-                self.book.close_page(page, &self.call_of(request), answer);
+                let call = self.call_of(request);
+                self.book.close_page(page, &call, answer).await;
                 return Ok(());
             }
             Ok(Heard::Interrupted(ended)) => (ended.as_str().to_owned(), partial.broken_off(input)),
@@ -276,7 +303,8 @@ impl Turn<'_> {
             Err(error) => (error.to_string(), partial.broken_off(input)),
         };
         let answer = Reckoning::Missing { why: &why, usage };
-        self.book.close_page(page, &self.call_of(request), answer);
+        let call = self.call_of(request);
+        self.book.close_page(page, &call, answer).await;
         self.usage += usage;
         let used = self.talk.meter().used;
         self.talk
@@ -298,7 +326,7 @@ impl Turn<'_> {
     }
 
     /// Puts a call on record before it takes effect. Without a record nothing happens but reading.
-    pub(super) fn book_call(
+    pub(super) async fn book_call(
         &self,
         call: &ToolCall,
         effect: Effect,
@@ -323,7 +351,7 @@ impl Turn<'_> {
             },
             "guard": decision,
         });
-        match ledger.append(AuditKind::ToolDecision, &body) {
+        match ledger.append(AuditKind::ToolDecision, &body).await {
             Ok(_) => Ok(()),
             Err(error) if matches!(effect, Effect::Read | Effect::ReadUntrusted) => {
                 tracing::warn!(%error, "a call that reads is not on record");
@@ -354,8 +382,7 @@ impl Turn<'_> {
         if !files.is_empty() {
             body["files"] = files.into();
         }
-        let noted = ledger.append(AuditKind::ToolOutcome, &body);
-        ok_or_warn!(noted, "the outcome of a call is not in the audit chain");
+        drop(ledger.note(AuditKind::ToolOutcome, &body));
         self.book_secrets(call, output);
     }
 
@@ -373,8 +400,7 @@ impl Turn<'_> {
             "what": what,
             "names": told["names"],
         });
-        let noted = ledger.append(AuditKind::Secret, &body);
-        ok_or_warn!(noted, "what was hidden is not in the audit chain");
+        drop(ledger.note(AuditKind::Secret, &body));
         if what == "blocked" {
             let notice = format!(
                 "{} was refused: it would have carried a secret away.",
@@ -473,6 +499,13 @@ fn limits_of(set: &LimitSet, of: LimitOf, key: &str) -> Vec<Limit> {
             key: format!("{key}.{name}"),
         })
         .collect()
+}
+
+/// The owner wants no request that is not on record.
+fn unrecordable(why: &str) -> String {
+    format!(
+        "Nothing is sent that is not on record (ledger.required), and the ledger cannot be written: {why}"
+    )
 }
 
 /// A limit that cannot be counted is not a limit that may be passed.

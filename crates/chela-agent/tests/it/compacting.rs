@@ -16,6 +16,7 @@ use chela_core::Host;
 use chela_ledger::AuditKind;
 use chela_model::{Message, Part, ToolCall};
 use chela_session::{Body, Meta};
+use chela_store::WaitHere as _;
 use chela_testkit::{Fault, Rule, Script, Step};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -84,6 +85,7 @@ fn a_model_writes_it_and_it_is_on_record() {
     let ledger = home.talk.agents().ledger().expect("a ledger");
     let records = ledger
         .list(&chela_ledger::RecordFilter::default())
+        .wait()
         .expect("a list");
     assert_eq!(
         records.len(),
@@ -96,6 +98,7 @@ fn a_model_writes_it_and_it_is_on_record() {
             kind: Some(AuditKind::Compaction),
             ..Default::default()
         })
+        .wait()
         .expect("entries");
     assert_eq!(entries.len(), 1);
 }
@@ -288,7 +291,7 @@ fn a_kill_leaves_it_done_or_not_done() {
         assert!(found == whole || found == summarised, "{found}");
     }
     let ledger = home.talk.agents().ledger().expect("a ledger");
-    assert!(ledger.verify().expect("a verdict").is_sound());
+    assert!(ledger.verify().wait().expect("a verdict").is_sound());
 }
 
 fn no_model() -> Value {

@@ -14,6 +14,7 @@ use chela_agent::conversation::Conversation;
 use chela_agent::slash::Talk;
 use chela_core::Clock;
 use chela_ledger::{CacheReport, Cause};
+use chela_store::WaitHere as _;
 use chela_testkit::{Rule, Script, Step, Tokens};
 use serde_json::{Value, json};
 
@@ -33,6 +34,7 @@ fn report(talk: &Conversation) -> CacheReport {
     let session = talk.session();
     ledger
         .cache_report(session.id.as_str(), &|_| None)
+        .wait()
         .expect("a report")
         .expect("a session")
 }
@@ -133,7 +135,10 @@ fn fifty_turns_break_the_prefix_only_where_they_must() {
     }
     let ledger = talk.agents().ledger().expect("a ledger");
     for turn in &report.turns {
-        let replayed = ledger.replay(turn.record, &|_| None).expect("a request");
+        let replayed = ledger
+            .replay(turn.record, &|_| None)
+            .wait()
+            .expect("a request");
         assert!(replayed.matches(), "request {}", turn.record);
     }
     // What was told as a note became part of the prompt when it was read anew anyway.

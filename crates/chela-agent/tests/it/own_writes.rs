@@ -14,10 +14,10 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use chela_agent::conversation::Inbound;
-use chela_session::journal::ListAsk;
 use chela_agent::turn::{Surface, TurnEvent};
 use chela_core::{AgentId, ContentHash, Trust};
 use chela_guard::flow::Taint;
+use chela_session::journal::ListAsk;
 use chela_testkit::{Rule, Step};
 use chela_tools::{
     Answer, Approver, Call, CallWrites, Effect, FilePreview, Output, Question, Running, Scope,

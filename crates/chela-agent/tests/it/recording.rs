@@ -9,6 +9,7 @@
 use chela_agent::conversation::Conversation;
 use chela_core::ContentHash;
 use chela_ledger::{AuditEntry, AuditFilter, AuditKind};
+use chela_store::WaitHere as _;
 use chela_testkit::{Script, Step};
 use serde_json::json;
 
@@ -16,8 +17,11 @@ use crate::turning::Home;
 
 fn entries(talk: &Conversation) -> Vec<AuditEntry> {
     let ledger = talk.agents().ledger().expect("a ledger");
-    assert!(ledger.verify().expect("a verdict").is_sound());
-    ledger.audit(&AuditFilter::default()).expect("a list")
+    assert!(ledger.verify().wait().expect("a verdict").is_sound());
+    ledger
+        .audit(&AuditFilter::default())
+        .wait()
+        .expect("a list")
 }
 
 fn only(entries: &[AuditEntry], kind: AuditKind) -> Vec<&AuditEntry> {

@@ -15,6 +15,7 @@ use chela_agent::conversation::{Conversation, ConversationAsk, Inbound};
 use chela_agent::turn::Ended;
 use chela_core::{Host, SessionKey, Usage};
 use chela_ledger::{Limit, LimitOf, LimitScope, RecordFilter, ReserveAsk, Summary};
+use chela_store::WaitHere as _;
 use chela_testkit::{Endpoint, Fault, Script, Step, Tokens};
 use serde_json::{Value, json};
 
@@ -36,12 +37,15 @@ pub(crate) fn spent_by(agents: &Agents, session: &str) -> u64 {
         ..ReserveAsk::default()
     };
     let ledger = agents.ledger().expect("a ledger");
-    ledger.used(&ask, &limit).expect("an amount").tokens
+    ledger.used(&ask, &limit).wait().expect("an amount").tokens
 }
 
 fn records(talk: &Conversation) -> Vec<Summary> {
     let ledger = talk.agents().ledger().expect("a ledger");
-    ledger.list(&RecordFilter::default()).expect("a list")
+    ledger
+        .list(&RecordFilter::default())
+        .wait()
+        .expect("a list")
 }
 
 fn all(usage: &Usage) -> u64 {

@@ -151,7 +151,7 @@ impl Home {
         let request = self.endpoint.calls().last().expect("a request").json();
         assert_well_formed(&request["messages"], after);
         let ledger = self.agents.ledger().expect("a ledger");
-        for record in ledger.list(&RecordFilter::default()).expect("a list") {
+        for record in block_on(ledger.list(&RecordFilter::default())).expect("a list") {
             assert!(record.ended.is_some(), "after {after}: {record:?}");
         }
         let reserved = self.reserved_dollars();
@@ -177,7 +177,9 @@ impl Home {
             ..ReserveAsk::default()
         };
         let ledger = self.agents.ledger().expect("a ledger");
-        let used = ledger.used(&ask, &limit).expect("an amount").micro_dollars;
+        let used = block_on(ledger.used(&ask, &limit))
+            .expect("an amount")
+            .micro_dollars;
         let said = self.endpoint.calls().len();
         used as f64 / 1_000_000.0 - said as f64 * 0.1
     }

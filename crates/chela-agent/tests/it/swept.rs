@@ -10,6 +10,7 @@ use std::sync::Mutex;
 
 use chela_core::Host;
 use chela_ledger::{AuditFilter, Ledger, RecordFilter};
+use chela_store::WaitHere as _;
 use chela_testkit::bait::{self, Sweep};
 use chela_testkit::{Endpoint, RequestLog};
 use tempfile::TempDir;
@@ -63,13 +64,24 @@ impl Swept {
             }
         }
         if let Ok(Some(ledger)) = Ledger::open_existing(&Host::fixed(self.path())) {
-            for record in ledger.list(&RecordFilter::default()).unwrap_or_default() {
-                let raw = ledger.raw(record.id).unwrap_or_default();
+            for record in ledger
+                .list(&RecordFilter::default())
+                .wait()
+                .unwrap_or_default()
+            {
+                let raw = ledger.raw(record.id).wait().unwrap_or_default();
                 look("a request in the ledger", &String::from_utf8_lossy(&raw));
-                let shown = ledger.show(record.id).map(|record| format!("{record:?}"));
+                let shown = ledger
+                    .show(record.id)
+                    .wait()
+                    .map(|record| format!("{record:?}"));
                 look("a record of the ledger", &shown.unwrap_or_default());
             }
-            for entry in ledger.audit(&AuditFilter::default()).unwrap_or_default() {
+            for entry in ledger
+                .audit(&AuditFilter::default())
+                .wait()
+                .unwrap_or_default()
+            {
                 look("the audit chain", &entry.json().to_string());
             }
         }
@@ -100,6 +112,7 @@ fn the_sweep_finds_what_gets_out() {
     let body = serde_json::json!({ "leaked": bait::MARK });
     ledger
         .append(chela_ledger::AuditKind::Secret, &body)
+        .wait()
         .expect("an entry");
     let leaks = home.leaks();
     assert!(

@@ -13,6 +13,7 @@ use chela_agent::conversation::{Conversation, ConversationAsk, Inbound};
 use chela_agent::turn::{Ended, Surface, TurnError, TurnEvent, TurnOutcome};
 use chela_core::Host;
 use chela_reply::{Reply, Silence};
+use chela_store::WaitHere as _;
 use chela_testkit::{Endpoint, Fault, Script, Step};
 use chela_tools::{Answer, Approver, Question, Scope};
 use serde_json::{Value, json};
@@ -388,22 +389,27 @@ fn every_request_is_on_record_and_can_be_sent_again() {
     let ledger = home.talk.agents().ledger().expect("a ledger");
     let mut records = ledger
         .list(&chela_ledger::RecordFilter::default())
+        .wait()
         .expect("a list");
     assert_eq!(records.len(), 3);
     records.sort_by_key(|record| record.id);
     for (record, sent) in records.iter().zip(home.endpoint.calls()) {
-        let replayed = ledger.replay(record.id, &|_| None).expect("a replay");
+        let replayed = ledger
+            .replay(record.id, &|_| None)
+            .wait()
+            .expect("a replay");
         assert!(replayed.matches());
         assert!(
             replayed.bytes == sent.body.as_bytes(),
             "what was sent is on record"
         );
     }
-    let verdict = ledger.verify().expect("a verdict");
+    let verdict = ledger.verify().wait().expect("a verdict");
     assert!(verdict.is_sound(), "{verdict:?}");
     let session = home.talk.session();
     let report = ledger
         .cache_report(session.id.as_str(), &|_| None)
+        .wait()
         .expect("a report")
         .expect("a session");
     assert_eq!(report.avoidable_breaks, 0, "{report:?}");

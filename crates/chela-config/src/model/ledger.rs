@@ -7,6 +7,8 @@ section! {
     struct Ledger {
         /// How much of it is kept. The audit chain is never shortened.
         keep: LedgerKeep,
+        /// Send nothing that cannot be put on record.
+        required: bool,
     }
 
     /// How much is kept; whatever is reached first counts.

@@ -38,8 +38,8 @@ enum Line {
 
 impl Ledger {
     /// Writes every entry, and at the end which was the last. Returns how many there were.
-    pub fn export_audit(&self, out: &mut dyn Write) -> Result<u64, ExportError> {
-        let entries = self.audit(&AuditFilter::default())?;
+    pub async fn export_audit(&self, out: &mut dyn Write) -> Result<u64, ExportError> {
+        let entries = self.audit(&AuditFilter::default()).await?;
         for entry in &entries {
             write_line(out, entry)?;
         }

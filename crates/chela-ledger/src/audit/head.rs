@@ -1,13 +1,19 @@
 //! The newest hash, in a file of its own.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use chela_core::ContentHash;
 
 use super::Seq;
-use crate::store::{Durable, Trouble};
+use crate::store::Trouble;
+
+/// How long a process waits for another that holds the lock.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// The newest entry of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,18 +78,27 @@ pub struct Lock {
 impl Lock {
     pub fn take(ledger: &Path) -> Result<Self, Trouble> {
         let path = ledger.with_extension("lock");
-        private()
+        let failed = |error| unusable(&path, error);
+        let file = private()
             .create(true)
             .truncate(false)
             .open(&path)
-            .and_then(|file| {
-                file.lock()?;
-                Ok(Self {
-                    ledger: ledger.to_owned(),
-                    _file: file,
-                })
-            })
-            .map_err(|error| Trouble::File(path, error))
+            .map_err(failed)?;
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                    std::thread::sleep(PAUSE);
+                }
+                Err(TryLockError::WouldBlock) => return Err(Trouble::Locked { path }),
+            }
+        }
+        Ok(Self {
+            ledger: ledger.to_owned(),
+            _file: file,
+        })
     }
 
     pub fn read(&self) -> Found {
@@ -96,19 +111,29 @@ impl Lock {
         read(ledger)
     }
 
-    /// One short write over the old head: a process that dies leaves the one or the other.
-    pub fn write(&self, head: Head, durable: Durable) -> Result<(), Trouble> {
+    /// The same where there is no ledger, so nobody can be writing.
+    pub fn look_at(ledger: &Path) -> Found {
+        read(ledger)
+    }
+
+    /// One short write over the old head: a process that dies leaves the one or the other. The
+    /// disk is not waited for: after a power cut an older head is found, and the entries after
+    /// it are still bound to each other and to it.
+    pub fn write(&self, head: Head) -> Result<(), Trouble> {
         let path = head_file(&self.ledger);
         let line = line_of(head);
         let write = || {
             let mut file = private().create(true).truncate(false).open(&path)?;
-            file.write_all(line.as_bytes())?;
-            match durable {
-                Durable::Disk => file.sync_data(),
-                Durable::Process => Ok(()),
-            }
+            file.write_all(line.as_bytes())
         };
-        write().map_err(|error| Trouble::File(path.clone(), error))
+        write().map_err(|error| unusable(&path, error))
+    }
+}
+
+fn unusable(path: &Path, error: std::io::Error) -> Trouble {
+    Trouble::File {
+        path: path.to_owned(),
+        source: Arc::new(error),
     }
 }
 

@@ -8,6 +8,7 @@ use super::verify::{DamagedPlace, What};
 use super::{AuditFilter, AuditKind, verify_export};
 use crate::testing::{Desk, Said, chat};
 use crate::{Amount, Ledger, Outcome, ReserveAsk, Verdict};
+use chela_store::WaitHere as _;
 
 /// A ledger with a bit of everything in it.
 fn written() -> Desk {
@@ -21,15 +22,16 @@ fn written() -> Desk {
                 AuditKind::ToolDecision,
                 &json!({ "tool": "read", "turn": turn }),
             )
+            .wait()
             .unwrap();
         let outcome = Outcome {
             response: json!({ "text": format!("answer {turn}") }),
             ..Outcome::default()
         };
-        desk.ledger.finish(id, &outcome).unwrap();
-        let taken = desk.ledger.reserve(&call(turn)).unwrap();
+        desk.ledger.finish(id, &outcome).wait().unwrap();
+        let taken = desk.ledger.reserve(&call(turn)).wait().unwrap();
         if turn > 0 {
-            desk.ledger.settle(&taken, call(turn).known).unwrap();
+            desk.ledger.settle(&taken, call(turn).known).wait().unwrap();
         }
     }
     desk
@@ -66,11 +68,11 @@ fn places(verdict: &Verdict) -> Vec<(DamagedPlace, What)> {
 #[test]
 fn what_was_written_is_sound_and_exports() {
     let desk = written();
-    let verdict = desk.ledger.verify().unwrap();
+    let verdict = desk.ledger.verify().wait().unwrap();
     assert!(verdict.is_sound(), "{:?}", verdict.damage);
     assert_eq!((verdict.entries, verdict.requests), (9, 3));
     let mut lines = Vec::new();
-    assert_eq!(desk.ledger.export_audit(&mut lines).unwrap(), 9);
+    assert_eq!(desk.ledger.export_audit(&mut lines).wait().unwrap(), 9);
     assert!(verify_export(&mut &lines[..]).unwrap().is_empty());
     let text = String::from_utf8(lines).unwrap();
     let edited = text.replace("\\\"turn\\\":1", "\\\"turn\\\":7");
@@ -101,7 +103,7 @@ fn prompt_builds_list_their_sections_once() {
     )];
     desk.record(&said);
     desk.record(&said);
-    let builds = desk.ledger.audit(&AuditFilter::default()).unwrap();
+    let builds = desk.ledger.audit(&AuditFilter::default()).wait().unwrap();
     let listed = &builds[0].json()["sections"][0];
     assert_eq!(listed["section"], "identity");
     assert_eq!(listed["trust"], "operator");
@@ -119,6 +121,7 @@ fn entries_are_found_by_kind_and_content() {
             limit: Some(2),
             ..AuditFilter::default()
         })
+        .wait()
         .unwrap();
     assert_eq!(
         decisions.iter().map(|entry| entry.seq).collect::<Vec<_>>(),
@@ -128,7 +131,7 @@ fn entries_are_found_by_kind_and_content() {
         about: Some("\"turn\":0".into()),
         ..AuditFilter::default()
     };
-    assert_eq!(desk.ledger.audit(&about).unwrap()[0].seq, 2);
+    assert_eq!(desk.ledger.audit(&about).wait().unwrap()[0].seq, 2);
 }
 
 #[test]
@@ -148,7 +151,7 @@ fn every_edit_of_an_entry_is_located() {
             desk.sql()
                 .execute(&format!("UPDATE audit SET {edit} WHERE seq = {seq}"), [])
                 .unwrap();
-            let verdict = desk.ledger.verify().unwrap();
+            let verdict = desk.ledger.verify().wait().unwrap();
             let first = verdict
                 .damage
                 .first()
@@ -168,7 +171,7 @@ fn an_edit_with_a_new_hash_is_located_by_its_neighbour() {
     for seq in [1_u64, 5, 9] {
         let desk = written();
         let mut entry =
-            desk.ledger.audit(&AuditFilter::default()).unwrap()[seq as usize - 1].clone();
+            desk.ledger.audit(&AuditFilter::default()).wait().unwrap()[seq as usize - 1].clone();
         entry.body = "{}".to_owned();
         entry.hash = entry.true_hash();
         desk.sql()
@@ -177,7 +180,7 @@ fn an_edit_with_a_new_hash_is_located_by_its_neighbour() {
                 rusqlite::params![seq, entry.body, entry.hash.as_bytes()],
             )
             .unwrap();
-        let verdict = desk.ledger.verify().unwrap();
+        let verdict = desk.ledger.verify().wait().unwrap();
         assert_eq!(
             verdict.damage[0].place,
             DamagedPlace::Entry(seq),
@@ -195,7 +198,7 @@ fn removal_swapping_and_truncation_are_told_apart() {
         .execute("DELETE FROM audit WHERE seq IN (2, 5)", [])
         .unwrap();
     assert_eq!(
-        places(&removed.ledger.verify().unwrap()),
+        places(&removed.ledger.verify().wait().unwrap()),
         [
             (DamagedPlace::Entry(2), What::Missing),
             (DamagedPlace::Entry(5), What::Missing)
@@ -210,7 +213,7 @@ fn removal_swapping_and_truncation_are_told_apart() {
         )
         .unwrap();
     assert_eq!(
-        places(&swapped.ledger.verify().unwrap()),
+        places(&swapped.ledger.verify().wait().unwrap()),
         [
             (DamagedPlace::Entry(5), What::Reordered),
             (DamagedPlace::Entry(8), What::Reordered)
@@ -220,21 +223,24 @@ fn removal_swapping_and_truncation_are_told_apart() {
     cut.sql()
         .execute("DELETE FROM audit WHERE seq > 7", [])
         .unwrap();
-    let found = places(&cut.ledger.verify().unwrap());
+    let found = places(&cut.ledger.verify().wait().unwrap());
     assert!(
         found.contains(&(DamagedPlace::Entry(8), What::Truncated)),
         "{found:?}"
     );
     // What is added later does not cover it up.
-    cut.ledger.append(AuditKind::Spawn, &json!({})).unwrap();
-    let found = places(&cut.ledger.verify().unwrap());
+    cut.ledger
+        .append(AuditKind::Spawn, &json!({}))
+        .wait()
+        .unwrap();
+    let found = places(&cut.ledger.verify().wait().unwrap());
     assert!(
         found.contains(&(DamagedPlace::Entry(8), What::Missing)),
         "{found:?}"
     );
     let emptied = written();
     emptied.sql().execute("DELETE FROM audit", []).unwrap();
-    let found = places(&emptied.ledger.verify().unwrap());
+    let found = places(&emptied.ledger.verify().wait().unwrap());
     assert!(
         found.contains(&(DamagedPlace::Entry(1), What::Truncated)),
         "{found:?}"
@@ -247,32 +253,46 @@ fn the_head_has_its_say() {
     let head = gone.ledger.path().with_extension("head");
     std::fs::remove_file(&head).unwrap();
     assert_eq!(
-        places(&gone.ledger.verify().unwrap()),
+        places(&gone.ledger.verify().wait().unwrap()),
         [(DamagedPlace::Head, What::Missing)]
     );
-    gone.ledger.append(AuditKind::Spawn, &json!({})).unwrap();
-    assert!(gone.ledger.verify().unwrap().is_sound());
-    let note = gone.ledger.audit(&AuditFilter {
-        kind: Some(AuditKind::HeadMissing),
-        ..AuditFilter::default()
-    });
+    gone.ledger
+        .append(AuditKind::Spawn, &json!({}))
+        .wait()
+        .unwrap();
+    assert!(gone.ledger.verify().wait().unwrap().is_sound());
+    let note = gone
+        .ledger
+        .audit(&AuditFilter {
+            kind: Some(AuditKind::HeadMissing),
+            ..AuditFilter::default()
+        })
+        .wait();
     assert_eq!(note.unwrap().len(), 1, "that it was gone stays on record");
 
     let behind = written();
     let head = behind.ledger.path().with_extension("head");
     let old = std::fs::read(&head).unwrap();
-    behind.ledger.append(AuditKind::Spawn, &json!({})).unwrap();
+    behind
+        .ledger
+        .append(AuditKind::Spawn, &json!({}))
+        .wait()
+        .unwrap();
     std::fs::write(&head, &old).unwrap();
     assert!(
-        behind.ledger.verify().unwrap().is_sound(),
+        behind.ledger.verify().wait().unwrap().is_sound(),
         "killed before the head was written"
     );
-    behind.ledger.append(AuditKind::Spawn, &json!({})).unwrap();
-    assert!(behind.ledger.verify().unwrap().is_sound());
+    behind
+        .ledger
+        .append(AuditKind::Spawn, &json!({}))
+        .wait()
+        .unwrap();
+    assert!(behind.ledger.verify().wait().unwrap().is_sound());
     for wrong in ["", "9 00", "garbage"] {
         std::fs::write(&head, wrong).unwrap();
         assert_eq!(
-            places(&behind.ledger.verify().unwrap()),
+            places(&behind.ledger.verify().wait().unwrap()),
             [(DamagedPlace::Head, What::HeadMismatch)]
         );
     }
@@ -314,7 +334,7 @@ fn requests_and_contents_are_watched_too() {
     for (edit, place) in edits {
         let desk = written();
         desk.sql().execute(edit, []).unwrap();
-        let found = places(&desk.ledger.verify().unwrap());
+        let found = places(&desk.ledger.verify().wait().unwrap());
         assert_eq!(
             found.first().map(|(place, _)| *place),
             Some(place),
@@ -369,7 +389,7 @@ proptest! {
             std::fs::write(path.with_extension("head"), head).unwrap();
             rows.clone()
         });
-        let verdict = Ledger::open(&host).and_then(|ledger| ledger.verify());
+        let verdict = Ledger::open(&host).and_then(|ledger| ledger.verify().wait());
         let seen = !verdict.is_ok_and(|verdict| verdict.is_sound());
         prop_assert!(seen || dump(&path).ok() == Some(before));
     }
@@ -385,12 +405,12 @@ fn no_bit_of_the_newest_hash_can_be_flipped_unseen() {
             let mut bytes = whole.clone();
             bytes[at] ^= 1 << bit;
             std::fs::write(&head, &bytes).unwrap();
-            let verdict = desk.ledger.verify().unwrap();
+            let verdict = desk.ledger.verify().wait().unwrap();
             assert!(!verdict.is_sound(), "bit {bit} of byte {at}");
         }
     }
     std::fs::write(&head, &whole).unwrap();
-    assert!(desk.ledger.verify().unwrap().is_sound());
+    assert!(desk.ledger.verify().wait().unwrap().is_sound());
 }
 
 #[test]
@@ -424,12 +444,12 @@ fn every_column_of_every_row_is_watched() {
                 .unwrap();
             let changed = sql.execute(&edit, []).unwrap();
             assert_eq!(changed, 1, "{table}.{column}");
-            let verdict = desk.ledger.verify();
+            let verdict = desk.ledger.verify().wait();
             let seen = !verdict.is_ok_and(|verdict| verdict.is_sound());
             assert!(seen, "{table}.{column} was changed unseen");
             undo(&sql, table, &before);
             std::fs::remove_file(&before).unwrap();
-            assert!(desk.ledger.verify().unwrap().is_sound());
+            assert!(desk.ledger.verify().wait().unwrap().is_sound());
         }
     }
 }
@@ -460,12 +480,15 @@ fn the_one_that_is_killed() {
         .open(home.join("effects"))
         .unwrap();
     loop {
-        let seq = ledger.append(AuditKind::ToolDecision, &json!({})).unwrap();
+        let seq = ledger
+            .append(AuditKind::ToolDecision, &json!({}))
+            .wait()
+            .unwrap();
         writeln!(effects, "{seq}").unwrap();
         println!("did {seq}");
         let said = Said::new("s1", &chat("you", &[&format!("text {seq}")], &[]));
-        let (id, _) = ledger.begin(&said.record()).unwrap();
-        ledger.finish(id, &Outcome::default()).unwrap();
+        let (id, _) = ledger.begin(&said.record()).wait().unwrap();
+        ledger.finish(id, &Outcome::default()).wait().unwrap();
     }
 }
 
@@ -493,7 +516,7 @@ fn no_effect_is_without_its_entry() {
         assert_eq!(acts, round * 3);
         child.kill().unwrap();
         child.wait().unwrap();
-        let verdict = desk.again().verify().unwrap();
+        let verdict = desk.again().verify().wait().unwrap();
         assert!(verdict.is_sound(), "{:?}", verdict.damage);
     }
     let decided: Vec<u64> = desk
@@ -502,6 +525,7 @@ fn no_effect_is_without_its_entry() {
             kind: Some(AuditKind::ToolDecision),
             ..AuditFilter::default()
         })
+        .wait()
         .unwrap()
         .iter()
         .map(|entry| entry.seq)

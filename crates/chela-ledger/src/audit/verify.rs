@@ -4,15 +4,16 @@ mod chain;
 
 use std::collections::{BTreeMap, HashSet};
 
-use chela_core::ContentHash;
-use rusqlite::Transaction;
+use chela_core::{ContentHash, Host};
+use rusqlite::Connection;
 use serde::Serialize;
 
 use super::head::{self, Found};
 use super::{AuditEntry, AuditKind, Head, Seq, entry_of};
 use crate::blob;
+use crate::manifest::{self, StoredList};
 use crate::record::{RecordId, outcome_seal_of_row, seal_of_row};
-use crate::store::{Ledger, LedgerError, Trouble};
+use crate::store::{Ledger, LedgerError, Trouble, ledger_file};
 
 pub(super) use chain::ChainCheck;
 
@@ -75,10 +76,11 @@ pub enum What {
 
 impl Ledger {
     /// Reads everything and says what is not as it was written, and where.
-    pub fn verify(&self) -> Result<Verdict, LedgerError> {
-        // Before the chain, which only grows: what it knows of must be there.
-        let head = head::Lock::look(self.path());
-        self.read(|tx| {
+    pub async fn verify(&self) -> Result<Verdict, LedgerError> {
+        let path = self.path().to_owned();
+        self.scan(move |tx| {
+            // Before the chain, which only grows: what it knows of must be there.
+            let head = head::Lock::look(&path);
             let mut check = Check::default();
             check.file(tx);
             check.chain(tx, head)?;
@@ -87,7 +89,24 @@ impl Ledger {
             check.calls(tx)?;
             Ok(check.verdict)
         })
+        .await
     }
+}
+
+/// The verdict where there is no ledger: a head without one means that it was taken away.
+pub fn verify_absent(host: &Host) -> Verdict {
+    let path = ledger_file(host);
+    let head = head::Lock::look_at(&path);
+    let mut verdict = Verdict::default();
+    if head != Found::Missing {
+        verdict.damage.push(Damage {
+            place: DamagedPlace::File,
+            what: What::Missing,
+            words: format!("the ledger {} is gone", path.display()),
+        });
+        verdict.damage.extend(ChainCheck::new(head).finish());
+    }
+    verdict
 }
 
 #[derive(Default)]
@@ -96,6 +115,8 @@ struct Check {
     /// What the chain says of each request: its seals, the later ones counting.
     sealed: BTreeMap<RecordId, Sealed>,
     blobs: HashSet<i64>,
+    /// Runs of contents that were looked at.
+    runs: HashSet<i64>,
 }
 
 #[derive(Default)]
@@ -115,7 +136,7 @@ impl Check {
     }
 
     /// What SQLite itself can tell.
-    fn file(&mut self, tx: &Transaction<'_>) {
+    fn file(&mut self, tx: &Connection) {
         let verdict = tx.query_row("PRAGMA integrity_check(1)", [], |row| {
             row.get::<_, String>(0)
         });
@@ -126,7 +147,7 @@ impl Check {
         }
     }
 
-    fn chain(&mut self, tx: &Transaction<'_>, head: Found) -> Result<(), Trouble> {
+    fn chain(&mut self, tx: &Connection, head: Found) -> Result<(), Trouble> {
         let mut chain = ChainCheck::new(head);
         let mut statement =
             tx.prepare("SELECT seq, at, kind, body, prev, hash FROM audit ORDER BY seq")?;
@@ -187,7 +208,7 @@ impl Check {
         }
     }
 
-    fn contents(&mut self, tx: &Transaction<'_>) -> Result<(), Trouble> {
+    fn contents(&mut self, tx: &Connection) -> Result<(), Trouble> {
         let mut statement =
             tx.prepare("SELECT id, hash, length, tokens, data, seal FROM blobs ORDER BY id")?;
         let mut rows = statement.query([])?;
@@ -217,7 +238,7 @@ impl Check {
         Ok(())
     }
 
-    fn requests(&mut self, tx: &Transaction<'_>) -> Result<(), Trouble> {
+    fn requests(&mut self, tx: &Connection) -> Result<(), Trouble> {
         let mut statement = tx.prepare(&format!(
             "SELECT {} FROM records LEFT JOIN sessions ON sessions.row = records.session \
              ORDER BY records.id",
@@ -249,12 +270,7 @@ impl Check {
                 }
             }
             if let Ok(parts) = crate::record::blobs_of_row(row) {
-                for part in parts {
-                    if !self.blobs.contains(&part) {
-                        let words = format!("content {part} of request {id} is gone");
-                        self.found(DamagedPlace::Content(part), What::Missing, words);
-                    }
-                }
+                self.parts(tx, id, parts);
             }
         }
         for (id, sealed) in std::mem::take(&mut self.sealed) {
@@ -266,7 +282,25 @@ impl Check {
         Ok(())
     }
 
-    fn calls(&mut self, tx: &Transaction<'_>) -> Result<(), Trouble> {
+    /// Whether everything a request is made of is there.
+    fn parts(&mut self, tx: &Connection, id: RecordId, parts: StoredList) {
+        let mut all = parts.rest;
+        for run in parts.runs {
+            all.push(run);
+            // What many requests begin with is looked at once.
+            if self.runs.insert(run) {
+                all.extend(manifest::run_of(tx, run).unwrap_or_default());
+            }
+        }
+        for part in all {
+            if !self.blobs.contains(&part) {
+                let words = format!("content {part} of request {id} is gone");
+                self.found(DamagedPlace::Content(part), What::Missing, words);
+            }
+        }
+    }
+
+    fn calls(&mut self, tx: &Connection) -> Result<(), Trouble> {
         for id in crate::spend::damaged_calls(tx)? {
             let words = format!("the accounting of call {id} was changed");
             self.found(DamagedPlace::Call(id), What::Edited, words);

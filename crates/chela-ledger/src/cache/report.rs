@@ -43,12 +43,12 @@ pub struct CacheTurn {
 
 impl Ledger {
     /// The report on a session; `None` when nothing of it is on record.
-    pub fn cache_report(
+    pub async fn cache_report(
         &self,
         session: &str,
-        prices: &dyn Fn(&str) -> Option<Prices>,
+        prices: &(dyn Fn(&str) -> Option<Prices> + Sync),
     ) -> Result<Option<CacheReport>, LedgerError> {
-        let records = self.session_reuse(session)?;
+        let records = self.session_reuse(session).await?;
         let Some((first, _)) = records.first() else {
             return Ok(None);
         };

@@ -8,6 +8,7 @@ use crate::mark::SectionMark;
 use crate::shape::Place;
 use crate::testing::{Desk, Said, chat, section};
 use chela_core::Prices;
+use chela_store::WaitHere as _;
 
 /// A byte is a token.
 fn bytes(range: Range<usize>) -> u64 {
@@ -369,6 +370,7 @@ fn a_session_explains_its_cache() {
     let report = desk
         .ledger
         .cache_report("s1", &|_| Some(prices))
+        .wait()
         .unwrap()
         .unwrap();
     let causes: Vec<Option<&str>> = report
@@ -387,5 +389,11 @@ fn a_session_explains_its_cache() {
         Some(prices.reread(last.reuse.reread_tokens))
     );
     assert!(last.reuse.reread_tokens > 390, "{:?}", last.reuse);
-    assert!(desk.ledger.cache_report("s9", &|_| None).unwrap().is_none());
+    assert!(
+        desk.ledger
+            .cache_report("s9", &|_| None)
+            .wait()
+            .unwrap()
+            .is_none()
+    );
 }

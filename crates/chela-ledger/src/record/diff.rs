@@ -34,9 +34,14 @@ pub struct Side {
 
 impl Ledger {
     /// What the second request has that the first has not, and the other way round.
-    pub fn diff(&self, one: RecordId, other: RecordId) -> Result<Vec<Difference>, LedgerError> {
-        let (before, after) = (self.raw(one)?, self.raw(other)?);
-        let (old_sections, new_sections) = (self.show(one)?.sections, self.show(other)?.sections);
+    pub async fn diff(
+        &self,
+        one: RecordId,
+        other: RecordId,
+    ) -> Result<Vec<Difference>, LedgerError> {
+        let (before, after) = (self.raw(one).await?, self.raw(other).await?);
+        let old_sections = self.show(one).await?.sections;
+        let new_sections = self.show(other).await?.sections;
         let (old, new) = (Shape::of(&before), Shape::of(&after));
         let sides = Sides {
             before: &before,

@@ -1,13 +1,13 @@
 //! Reading requests on record.
 
 use chela_core::{ContentHash, Usage};
-use rusqlite::{OptionalExtension, Row, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::de::DeserializeOwned;
 
 use super::{Record, RecordFilter, RecordId, Replayed, Summary};
 use crate::blob;
 use crate::cache::Reuse;
-use crate::manifest;
+use crate::manifest::StoredList;
 use crate::redact::{Redaction, restore};
 use crate::store::{Ledger, LedgerError, Trouble};
 
@@ -18,12 +18,13 @@ const COLUMNS: &str = "records.id, records.at, sessions.agent, sessions.id, sess
 
 impl Ledger {
     /// Requests in the order they were made.
-    pub fn list(&self, filter: &RecordFilter) -> Result<Vec<Summary>, LedgerError> {
-        let limit = filter
-            .limit
-            .and_then(|limit| i64::try_from(limit).ok())
-            .unwrap_or(-1);
-        let mut list = self.read(|tx| {
+    pub async fn list(&self, filter: &RecordFilter) -> Result<Vec<Summary>, LedgerError> {
+        let filter = filter.clone();
+        self.read(move |tx| {
+            let limit = filter
+                .limit
+                .and_then(|limit| i64::try_from(limit).ok())
+                .unwrap_or(-1);
             let mut statement = tx.prepare_cached(&format!(
                 "SELECT {COLUMNS} FROM records JOIN sessions ON sessions.row = records.session \
                  WHERE (?1 IS NULL OR sessions.agent = ?1) AND (?2 IS NULL OR sessions.id = ?2) \
@@ -41,15 +42,16 @@ impl Ledger {
                 ],
                 summary_of,
             )?;
-            Ok(rows.collect::<rusqlite::Result<Vec<_>>>()?)
-        })?;
-        list.reverse();
-        Ok(list)
+            let mut list = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+            list.reverse();
+            Ok(list)
+        })
+        .await
     }
 
     /// Everything about a request but its bytes.
-    pub fn show(&self, id: RecordId) -> Result<Record, LedgerError> {
-        self.read(|tx| {
+    pub async fn show(&self, id: RecordId) -> Result<Record, LedgerError> {
+        self.read(move |tx| {
             let row = tx
                 .prepare_cached(&format!(
                     "SELECT {COLUMNS}, {REUSE}, url, sent, records.sections, tools, redactions, \
@@ -70,7 +72,7 @@ impl Ledger {
                 })
                 .optional()?;
             let (summary, reuse, url, sent, sections, tools, redactions, outcome) =
-                row.ok_or(Trouble::NoRecord(id.0))?;
+                row.ok_or(Trouble::Absent(id.0))?;
             Ok(Record {
                 summary,
                 url,
@@ -85,20 +87,21 @@ impl Ledger {
                 },
             })
         })
+        .await
     }
 
     /// The bytes of a request as they are stored: names stand for secrets.
-    pub fn raw(&self, id: RecordId) -> Result<Vec<u8>, LedgerError> {
-        self.read(|tx| Ok(Bytes::of(tx, id)?.stored))
+    pub async fn raw(&self, id: RecordId) -> Result<Vec<u8>, LedgerError> {
+        self.read(move |tx| Ok(Bytes::of(tx, id)?.stored)).await
     }
 
     /// The request as it was sent, made again; `resolve` gives the values of secrets by name.
-    pub fn replay(
+    pub async fn replay(
         &self,
         id: RecordId,
         resolve: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Replayed, LedgerError> {
-        let found = self.read(|tx| Bytes::of(tx, id))?;
+        let found = self.read(move |tx| Bytes::of(tx, id)).await?;
         let (bytes, unknown_secrets) = restore(&found.stored, &found.redactions, resolve);
         Ok(Replayed {
             hash: ContentHash::of(&bytes),
@@ -109,11 +112,12 @@ impl Ledger {
     }
 
     /// The requests of a session with what each reused.
-    pub(crate) fn session_reuse(
+    pub(crate) async fn session_reuse(
         &self,
         session: &str,
     ) -> Result<Vec<(Summary, Reuse)>, LedgerError> {
-        self.read(|tx| {
+        let session = session.to_owned();
+        self.read(move |tx| {
             let mut statement = tx.prepare_cached(&format!(
                 "SELECT {COLUMNS}, {REUSE} FROM sessions \
                  JOIN records ON records.session = sessions.row \
@@ -123,12 +127,14 @@ impl Ledger {
                 statement.query_map([session], |row| Ok((summary_of(row)?, reuse_of(row)?)))?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)
         })
+        .await
     }
 
     /// The id of the session a person means: by its id or the start of one, by its key or the end
     /// of one; of several the one recorded last. `None` for the last of all.
-    pub fn find_session(&self, given: Option<&str>) -> Result<Option<String>, LedgerError> {
-        self.read(|tx| {
+    pub async fn find_session(&self, given: Option<&str>) -> Result<Option<String>, LedgerError> {
+        let given = given.map(str::to_owned);
+        self.read(move |tx| {
             Ok(tx
                 .prepare_cached(
                     "SELECT sessions.id FROM records \
@@ -141,6 +147,7 @@ impl Ledger {
                 .query_row([given], |row| row.get(0))
                 .optional()?)
         })
+        .await
     }
 }
 
@@ -151,12 +158,12 @@ struct Bytes {
 }
 
 impl Bytes {
-    fn of(tx: &Transaction<'_>, id: RecordId) -> Result<Self, Trouble> {
+    fn of(tx: &Connection, id: RecordId) -> Result<Self, Trouble> {
         let (manifest, redactions, sent): (Vec<u8>, Option<String>, [u8; 32]) = tx
             .prepare_cached("SELECT manifest, redactions, sent FROM records WHERE id = ?1")?
             .query_row([id.0], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
             .optional()?
-            .ok_or(Trouble::NoRecord(id.0))?;
+            .ok_or(Trouble::Absent(id.0))?;
         Ok(Self {
             stored: body_of(tx, &manifest)?,
             redactions: redactions_of(redactions.as_deref())?,
@@ -214,21 +221,16 @@ fn reuse_of(row: &Row<'_>) -> rusqlite::Result<Reuse> {
 }
 
 /// The bytes a manifest stands for.
-pub(super) fn body_of(tx: &Transaction<'_>, manifest: &[u8]) -> Result<Vec<u8>, Trouble> {
-    let ids = manifest::decode(manifest)
-        .ok_or_else(|| Trouble::Damage("a list of contents cannot be read".to_owned()))?;
+pub(super) fn body_of(tx: &Connection, manifest: &[u8]) -> Result<Vec<u8>, Trouble> {
     let mut body = Vec::new();
-    for id in ids {
+    for id in StoredList::of(manifest)?.all(tx)? {
         body.extend(blob::get(tx, id)?);
     }
     Ok(body)
 }
 
 /// A list of marks kept as one content.
-pub(super) fn marks_of<T: DeserializeOwned>(
-    tx: &Transaction<'_>,
-    blob: i64,
-) -> Result<Vec<T>, Trouble> {
+pub(super) fn marks_of<T: DeserializeOwned>(tx: &Connection, blob: i64) -> Result<Vec<T>, Trouble> {
     Ok(serde_json::from_slice(&blob::get(tx, blob)?)?)
 }
 
@@ -241,5 +243,5 @@ fn redactions_of(text: Option<&str>) -> Result<Vec<Redaction>, Trouble> {
 
 fn stored_hash(bytes: &[u8]) -> Result<ContentHash, Trouble> {
     crate::audit::hash_of(bytes)
-        .ok_or_else(|| Trouble::Damage("the hash of a request cannot be read".to_owned()))
+        .ok_or_else(|| Trouble::Damaged("the hash of a request cannot be read".to_owned()))
 }

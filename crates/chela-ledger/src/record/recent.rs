@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rusqlite::Transaction;
+use rusqlite::Connection;
 
 use super::RecordId;
 use super::read::{body_of, marks_of};
@@ -58,7 +58,7 @@ pub struct Before {
 
 impl Before {
     pub fn find(
-        tx: &Transaction<'_>,
+        tx: &Connection,
         session: i64,
         key: &str,
         recent: Option<Arc<Recent>>,
@@ -88,7 +88,7 @@ impl Before {
     }
 }
 
-fn read(tx: &Transaction<'_>, record: RecordId) -> Result<Recent, Trouble> {
+fn read(tx: &Connection, record: RecordId) -> Result<Recent, Trouble> {
     let (model, url, manifest, sections): (String, String, Vec<u8>, i64) = tx
         .prepare_cached("SELECT model, url, manifest, sections FROM records WHERE id = ?1")?
         .query_row([record.0], |row| {

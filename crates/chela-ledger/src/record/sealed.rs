@@ -2,9 +2,9 @@
 
 use chela_core::ContentHash;
 use rusqlite::types::ValueRef;
-use rusqlite::{Row, Transaction, params};
+use rusqlite::{Connection, Row, params};
 
-use crate::manifest;
+use crate::manifest::StoredList;
 use crate::seal::{Seal, of_row};
 
 /// What the seals are read from. `records.id` comes first.
@@ -38,11 +38,12 @@ pub fn outcome_seal_of_row(row: &Row<'_>) -> rusqlite::Result<Option<ContentHash
 }
 
 /// The contents a record is made of.
-pub fn blobs_of_row(row: &Row<'_>) -> rusqlite::Result<Vec<i64>> {
+pub fn blobs_of_row(row: &Row<'_>) -> rusqlite::Result<StoredList> {
     let bytes: Vec<u8> = row.get(MANIFEST)?;
-    let mut blobs = manifest::decode(&bytes).unwrap_or_default();
+    // A list that cannot be read does not have its seal either.
+    let mut blobs = StoredList::of(&bytes).unwrap_or_default();
     for column in [SECTIONS, TOOLS, OUTCOME] {
-        blobs.extend(row.get::<_, Option<i64>>(column)?);
+        blobs.rest.extend(row.get::<_, Option<i64>>(column)?);
     }
     Ok(blobs)
 }
@@ -52,7 +53,7 @@ const SESSION_COLUMNS: &str = "row, id, key, agent, sections, sections_seq, seal
 const SESSION_SEAL: usize = 6;
 
 /// Seals the row of a session after it was written.
-pub fn reseal_session(tx: &Transaction<'_>, session: i64) -> rusqlite::Result<()> {
+pub fn reseal_session(tx: &Connection, session: i64) -> rusqlite::Result<()> {
     let seal = tx
         .prepare_cached(&format!(
             "SELECT {SESSION_COLUMNS} FROM sessions WHERE row = ?1"
@@ -64,7 +65,7 @@ pub fn reseal_session(tx: &Transaction<'_>, session: i64) -> rusqlite::Result<()
 }
 
 /// Seals every session anew, for a file of an older format.
-pub fn reseal_sessions(tx: &Transaction<'_>) -> rusqlite::Result<()> {
+pub fn reseal_sessions(tx: &Connection) -> rusqlite::Result<()> {
     let all: Vec<i64> = tx
         .prepare("SELECT row FROM sessions")?
         .query_map([], |row| row.get(0))?
@@ -74,7 +75,7 @@ pub fn reseal_sessions(tx: &Transaction<'_>) -> rusqlite::Result<()> {
 }
 
 /// Sessions whose row is not as it was written, by their number.
-pub fn damaged_sessions(tx: &Transaction<'_>) -> rusqlite::Result<Vec<i64>> {
+pub fn damaged_sessions(tx: &Connection) -> rusqlite::Result<Vec<i64>> {
     let mut statement = tx.prepare(&format!("SELECT {SESSION_COLUMNS} FROM sessions"))?;
     let mut rows = statement.query([])?;
     let mut damaged = Vec::new();

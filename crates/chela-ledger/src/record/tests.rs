@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::testing::{Desk, Said, chat, section};
 use crate::{Change, LedgerError, Outcome, RecordFilter, RecordId, Retention};
+use chela_store::WaitHere as _;
 
 fn nobody(_: &str) -> Option<String> {
     None
@@ -35,10 +36,10 @@ fn a_conversation_is_stored_once_and_comes_back_as_it_was_sent() {
         contents.push(count);
     }
     for (id, body) in sent {
-        let replayed = desk.ledger.replay(id, &nobody).unwrap();
+        let replayed = desk.ledger.replay(id, &nobody).wait().unwrap();
         assert!(replayed.matches());
         assert_eq!(replayed.bytes, body);
-        assert_eq!(desk.ledger.raw(id).unwrap(), body);
+        assert_eq!(desk.ledger.raw(id).wait().unwrap(), body);
     }
     // From the third turn on, a turn is its own message and nothing else.
     assert!(
@@ -48,7 +49,7 @@ fn a_conversation_is_stored_once_and_comes_back_as_it_was_sent() {
             .all(|pair| pair[1] - pair[0] == 1),
         "{contents:?}"
     );
-    assert!(desk.ledger.verify().unwrap().is_sound());
+    assert!(desk.ledger.verify().wait().unwrap().is_sound());
 }
 
 #[test]
@@ -72,12 +73,13 @@ fn secrets_do_not_reach_the_disk() {
         error: Some(format!("refused {value}")),
         ..Outcome::default()
     };
-    desk.ledger.finish(id, &outcome).unwrap();
+    desk.ledger.finish(id, &outcome).wait().unwrap();
     desk.ledger
         .append(
             crate::AuditKind::ToolDecision,
             &json!({ "argument": value }),
         )
+        .wait()
         .unwrap();
     let folder = desk.ledger.path().parent().unwrap();
     for file in std::fs::read_dir(folder).unwrap() {
@@ -85,7 +87,7 @@ fn secrets_do_not_reach_the_disk() {
         let text = String::from_utf8_lossy(&bytes);
         assert!(!text.contains("sk-very-secret"));
     }
-    let record = desk.ledger.show(id).unwrap();
+    let record = desk.ledger.show(id).wait().unwrap();
     assert_eq!(record.redactions[0].name, "OPENAI_API_KEY");
     assert_eq!(record.redactions[0].form, Form::Json);
     let error = record.outcome.unwrap().error.unwrap();
@@ -93,21 +95,21 @@ fn secrets_do_not_reach_the_disk() {
         error.starts_with("refused [secret:OPENAI_API_KEY:"),
         "{error}"
     );
-    let blind = desk.ledger.replay(id, &nobody).unwrap();
+    let blind = desk.ledger.replay(id, &nobody).wait().unwrap();
     assert!(!blind.matches());
     assert_eq!(blind.unknown_secrets, ["OPENAI_API_KEY"]);
     let knowing = |name: &str| (name == "OPENAI_API_KEY").then(|| value.to_owned());
-    let replayed = desk.ledger.replay(id, &knowing).unwrap();
+    let replayed = desk.ledger.replay(id, &knowing).wait().unwrap();
     assert!(replayed.matches());
     assert_eq!(replayed.bytes, said.body);
-    assert!(desk.ledger.verify().unwrap().is_sound());
+    assert!(desk.ledger.verify().wait().unwrap().is_sound());
 }
 
 #[test]
 fn an_outcome_may_be_completed() {
     let desk = Desk::new();
     let (id, _) = desk.record(&Said::new("s1", &chat("you", &["hi"], &[])));
-    assert!(desk.ledger.show(id).unwrap().outcome.is_none());
+    assert!(desk.ledger.show(id).wait().unwrap().outcome.is_none());
     let usage = Usage {
         input: 10,
         output: 2,
@@ -119,23 +121,27 @@ fn an_outcome_may_be_completed() {
         cost: Some(42),
         ..Outcome::default()
     };
-    desk.ledger.finish(id, &outcome).unwrap();
+    desk.ledger.finish(id, &outcome).wait().unwrap();
     outcome.tool_calls.push(crate::CallMark {
         id: "c1".into(),
         tool: "read".into(),
         decision: "allowed".into(),
         outcome: "done".into(),
     });
-    desk.ledger.finish(id, &outcome).unwrap();
-    let record = desk.ledger.show(id).unwrap();
+    desk.ledger.finish(id, &outcome).wait().unwrap();
+    let record = desk.ledger.show(id).wait().unwrap();
     assert_eq!(record.outcome, Some(outcome.clone()));
     assert_eq!(record.summary.usage, Some(usage));
     assert_eq!(record.summary.cost, Some(42));
-    assert!(desk.ledger.verify().unwrap().is_sound());
-    let error = desk.ledger.finish(RecordId(99), &outcome).unwrap_err();
+    assert!(desk.ledger.verify().wait().unwrap().is_sound());
+    let error = desk
+        .ledger
+        .finish(RecordId(99), &outcome)
+        .wait()
+        .unwrap_err();
     assert!(matches!(error, LedgerError::NoRecord(99)));
     assert!(matches!(
-        desk.ledger.show(RecordId(99)),
+        desk.ledger.show(RecordId(99)).wait(),
         Err(LedgerError::NoRecord(99))
     ));
 }
@@ -148,7 +154,7 @@ fn requests_are_listed_by_what_they_belong_to() {
         desk.pass(1000);
     }
     let ids = |filter: RecordFilter| -> Vec<i64> {
-        let list = desk.ledger.list(&filter).unwrap();
+        let list = desk.ledger.list(&filter).wait().unwrap();
         list.iter().map(|summary| summary.id.0).collect()
     };
     assert_eq!(ids(RecordFilter::default()), [1, 2, 3]);
@@ -168,7 +174,7 @@ fn requests_are_listed_by_what_they_belong_to() {
         ..RecordFilter::default()
     };
     assert_eq!(ids(later), [2]);
-    let find = |given| desk.ledger.find_session(given).unwrap();
+    let find = |given| desk.ledger.find_session(given).wait().unwrap();
     assert_eq!(find(None).as_deref(), Some("s1"));
     assert_eq!(find(Some("s2")).as_deref(), Some("s2"));
     assert_eq!(find(Some("agent:main:main")).as_deref(), Some("s1"));
@@ -197,6 +203,7 @@ fn differences_are_named_part_by_part() {
     let found: Vec<String> = desk
         .ledger
         .diff(one, other)
+        .wait()
         .unwrap()
         .into_iter()
         .map(|found| {
@@ -218,7 +225,7 @@ fn differences_are_named_part_by_part() {
             "+ message 4 (assistant)",
         ]
     );
-    assert!(desk.ledger.diff(one, one).unwrap().is_empty());
+    assert!(desk.ledger.diff(one, one).wait().unwrap().is_empty());
 }
 
 #[test]
@@ -233,24 +240,33 @@ fn forgetting_takes_what_nobody_else_uses() {
     let second = desk
         .record(&Said::new("s2", &chat(&shared, &[&long("yours")], &[])))
         .0;
-    let before = desk.ledger.stored_bytes().unwrap();
-    let gone = desk.ledger.forget_session("s1").unwrap();
+    let before = desk.ledger.stored_bytes().wait().unwrap();
+    let gone = desk.ledger.forget_session("s1").wait().unwrap();
     assert_eq!(gone.requests, 2);
     assert!(gone.contents >= 2);
     for file in std::fs::read_dir(desk.ledger.path().parent().unwrap()).unwrap() {
         let bytes = std::fs::read(file.unwrap().path()).unwrap();
         assert!(!String::from_utf8_lossy(&bytes).contains(secret));
     }
-    assert_eq!(desk.ledger.stored_bytes().unwrap(), before - gone.bytes);
+    assert_eq!(
+        desk.ledger.stored_bytes().wait().unwrap(),
+        before - gone.bytes
+    );
     assert!(matches!(
-        desk.ledger.raw(first),
+        desk.ledger.raw(first).wait(),
         Err(LedgerError::NoRecord(_))
     ));
-    assert!(desk.ledger.replay(second, &nobody).unwrap().matches());
-    assert!(desk.ledger.verify().unwrap().is_sound());
-    desk.ledger.forget_session("s2").unwrap();
-    assert_eq!(desk.ledger.stored_bytes().unwrap(), 0);
-    assert!(desk.ledger.verify().unwrap().is_sound());
+    assert!(
+        desk.ledger
+            .replay(second, &nobody)
+            .wait()
+            .unwrap()
+            .matches()
+    );
+    assert!(desk.ledger.verify().wait().unwrap().is_sound());
+    desk.ledger.forget_session("s2").wait().unwrap();
+    assert_eq!(desk.ledger.stored_bytes().wait().unwrap(), 0);
+    assert!(desk.ledger.verify().wait().unwrap().is_sound());
 }
 
 #[test]
@@ -267,23 +283,29 @@ fn the_old_and_the_too_much_go() {
         age: Some(15_000),
         ..Retention::default()
     };
-    assert_eq!(desk.ledger.retain(by_age).unwrap().requests, 5);
-    let most = desk.ledger.stored_bytes().unwrap() / 2;
+    assert_eq!(desk.ledger.retain(by_age).wait().unwrap().requests, 5);
+    let most = desk.ledger.stored_bytes().wait().unwrap() / 2;
     let by_size = Retention {
         bytes: Some(most),
         ..Retention::default()
     };
-    let gone = desk.ledger.retain(by_size).unwrap();
+    let gone = desk.ledger.retain(by_size).wait().unwrap();
     assert!(gone.requests > 0 && gone.requests < 15, "{gone:?}");
-    assert!(desk.ledger.stored_bytes().unwrap() <= most);
-    let left = desk.ledger.list(&RecordFilter::default()).unwrap();
+    assert!(desk.ledger.stored_bytes().wait().unwrap() <= most);
+    let left = desk.ledger.list(&RecordFilter::default()).wait().unwrap();
     for summary in &left {
-        assert!(desk.ledger.replay(summary.id, &nobody).unwrap().matches());
+        assert!(
+            desk.ledger
+                .replay(summary.id, &nobody)
+                .wait()
+                .unwrap()
+                .matches()
+        );
     }
     assert!(!desk.ledger.path().with_extension("kept").exists());
     let newest: BTreeSet<i64> = left.iter().map(|summary| summary.id.0).collect();
     assert!(newest.contains(&20) && !newest.contains(&6));
-    assert!(desk.ledger.verify().unwrap().is_sound());
+    assert!(desk.ledger.verify().wait().unwrap().is_sound());
 }
 
 #[test]
@@ -297,13 +319,13 @@ fn a_look_at_what_would_go_changes_nothing() {
         age: Some(1_000),
         bytes: None,
     };
-    let verdict = desk.ledger.verify().unwrap();
-    let would = desk.ledger.would_retain(all).unwrap();
-    assert_eq!(desk.ledger.verify().unwrap(), verdict);
+    let verdict = desk.ledger.verify().wait().unwrap();
+    let would = desk.ledger.would_retain(all).wait().unwrap();
+    assert_eq!(desk.ledger.verify().wait().unwrap(), verdict);
     // More than one part's worth.
     assert_eq!(would.requests, 500);
-    assert_eq!(desk.ledger.retain(all).unwrap(), would);
-    assert!(desk.ledger.verify().unwrap().is_sound());
+    assert_eq!(desk.ledger.retain(all).wait().unwrap(), would);
+    assert!(desk.ledger.verify().wait().unwrap().is_sound());
 }
 
 #[test]
@@ -316,7 +338,7 @@ fn once_a_day_is_enough() {
     };
     let say = |text: &str| desk.record(&Said::new("s1", &chat("you", &[text], &[])));
     let requests = || {
-        let gone = desk.ledger.retain_daily(keep).unwrap();
+        let gone = desk.ledger.retain_daily(keep).wait().unwrap();
         gone.map(|gone| gone.requests)
     };
     say("one");
@@ -343,17 +365,23 @@ fn two_processes_record_at_once() {
                 for turn in 0..10 {
                     let text = format!("worker {worker} turn {turn}");
                     let said = Said::new(&format!("s{worker}"), &chat("you", &[&text], &[]));
-                    ledger.begin(&said.record()).unwrap();
+                    ledger.begin(&said.record()).wait().unwrap();
                 }
             });
         }
     });
-    let all = desk.ledger.list(&RecordFilter::default()).unwrap();
+    let all = desk.ledger.list(&RecordFilter::default()).wait().unwrap();
     assert_eq!(all.len(), 40);
     for summary in all {
-        assert!(desk.ledger.replay(summary.id, &nobody).unwrap().matches());
+        assert!(
+            desk.ledger
+                .replay(summary.id, &nobody)
+                .wait()
+                .unwrap()
+                .matches()
+        );
     }
-    let verdict = desk.ledger.verify().unwrap();
+    let verdict = desk.ledger.verify().wait().unwrap();
     assert!(verdict.is_sound(), "{:?}", verdict.damage);
 }
 
@@ -390,10 +418,94 @@ proptest! {
         for body in bodies {
             let said = Said { body, ..Said::new("s1", &Value::Null) };
             let (id, _) = desk.record(&said);
-            let replayed = desk.ledger.replay(id, &nobody).unwrap();
+            let replayed = desk.ledger.replay(id, &nobody).wait().unwrap();
             prop_assert!(replayed.matches());
             prop_assert_eq!(replayed.bytes, said.body);
         }
-        prop_assert!(desk.ledger.verify().unwrap().is_sound());
+        prop_assert!(desk.ledger.verify().wait().unwrap().is_sound());
     }
+}
+
+#[test]
+fn a_clock_that_ran_ahead_deletes_nothing() {
+    const DAY: u64 = 86_400_000;
+    let desk = Desk::new();
+    let keep = Retention {
+        age: Some(180 * DAY),
+        bytes: None,
+    };
+    let say = |text: &str| desk.record(&Said::new("s1", &chat("you", &[text], &[])));
+    let keep_house = || desk.ledger.retain_daily(keep).wait().unwrap();
+    for text in ["one", "two", "three"] {
+        say(text);
+        keep_house();
+        desk.pass(2 * DAY);
+    }
+    desk.pass(400 * DAY);
+    say("from the future");
+    assert_eq!(keep_house().unwrap().requests, 0);
+    let all = RecordFilter::default();
+    assert_eq!(desk.ledger.list(&all).wait().unwrap().len(), 4);
+    // It was no mistake: a day later the clock has gone on as clocks do.
+    desk.pass(2 * DAY);
+    assert_eq!(keep_house().unwrap().requests, 3);
+}
+
+#[test]
+fn a_model_call_and_a_tool_call_wait_for_the_disk_once_each() {
+    let desk = Desk::new();
+    let waits = || desk.ledger.counts().synced;
+    let said = Said::new("s1", &chat("you", &["hi"], &["write"]));
+    let before = waits();
+    let opened = desk
+        .ledger
+        .open_request(&crate::ReserveAsk::default(), &said.record())
+        .wait()
+        .unwrap();
+    let (record, _) = opened.record.unwrap();
+    let spent = crate::Amount::default();
+    desk.ledger
+        .settle(&opened.reservation, spent)
+        .wait()
+        .unwrap();
+    desk.ledger
+        .finish(record, &Outcome::default())
+        .wait()
+        .unwrap();
+    assert_eq!(waits() - before, 1);
+    let decision = json!({ "tool": "write" });
+    desk.ledger
+        .append(crate::AuditKind::ToolDecision, &decision)
+        .wait()
+        .unwrap();
+    desk.ledger
+        .note(crate::AuditKind::ToolOutcome, &decision)
+        .wait()
+        .unwrap();
+    assert_eq!(waits() - before, 2);
+    assert!(desk.ledger.verify().wait().unwrap().is_sound());
+}
+
+#[test]
+fn a_limit_that_is_reached_leaves_no_request_behind() {
+    let desk = Desk::new();
+    let said = Said::new("s1", &chat("you", &["hi"], &[]));
+    let ask = crate::ReserveAsk {
+        estimate: crate::Amount {
+            tokens: 10,
+            micro_dollars: 0,
+        },
+        limits: vec![crate::Limit {
+            scope: crate::LimitScope::Turn,
+            of: crate::LimitOf::Everything,
+            tokens: Some(5),
+            micro_dollars: None,
+            key: "limits.turn".to_owned(),
+        }],
+        ..crate::ReserveAsk::default()
+    };
+    let refused = desk.ledger.open_request(&ask, &said.record()).wait();
+    assert!(matches!(refused, Err(crate::ReserveError::Limit(_))));
+    let all = RecordFilter::default();
+    assert!(desk.ledger.list(&all).wait().unwrap().is_empty());
 }

@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use chela_core::ContentHash;
-use rusqlite::{OptionalExtension, Transaction, params};
+use chela_store::Durability;
+use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::{Value, json};
 
 use super::recent::{Before, Recent};
@@ -14,59 +15,123 @@ use crate::audit::{AuditKind, Chain};
 use crate::blob::{self, Blob, Known};
 use crate::cache::{Reuse, Rewrite, Seen, compare};
 use crate::manifest;
-use crate::mark::SectionMark;
+use crate::mark::{SectionMark, ToolMark};
 use crate::pieces::pieces;
 use crate::redact::{Redaction, redact};
-use crate::store::{Durable, Ledger, LedgerError, Trouble};
+use crate::spend::{Reservation, ReserveAsk, ReserveError, take_room};
+use crate::store::{Ledger, LedgerError, LedgerFuture, Trouble};
 
 impl Ledger {
     /// Puts a request on record and into the audit chain, and compares it with the one before it
-    /// in its session. Survives the death of the process from here on.
-    pub fn begin(&self, request: &RequestRecord<'_>) -> Result<(RecordId, Reuse), LedgerError> {
-        let redactor = self.redactor();
-        let (stored, redactions) = redact(request.body, &redactor);
-        // Some endpoints take their key in the address.
-        let url = redactor.redact(request.url);
-        let request = &RequestRecord {
-            url: &url,
-            ..*request
-        };
-        let sent = ContentHash::of(request.body);
-        let draft = Draft {
-            request,
-            stored: &stored,
-            stored_hash: (!redactions.is_empty()).then(|| ContentHash::of(&stored)),
-            sent,
-            redactions: &redactions,
-            cuts: pieces(&stored),
-            at: self.host.unix_millis(),
-        };
-        let recent = self.recent.of(request.session);
-        let (id, reuse, known) =
-            self.chained(Durable::Process, |tx, chain| draft.store(tx, chain, recent))?;
-        self.recent.keep(
-            request.session,
-            Recent {
-                record: id,
-                body: stored,
-                known,
-                model: request.model.to_owned(),
-                url: request.url.to_owned(),
-                sections: request.sections.to_vec(),
-            },
-        );
-        Ok((id, reuse))
+    /// in its session. Survives the death of the process once it is answered.
+    pub async fn begin(
+        &self,
+        request: &RequestRecord<'_>,
+    ) -> Result<(RecordId, Reuse), LedgerError> {
+        let (draft, recent) = self.draft(request);
+        let stored = self
+            .chained(Durability::Process, move |tx, chain| {
+                draft.store(tx, chain, recent)
+            })
+            .await?;
+        Ok(self.remember(stored))
     }
 
-    /// Notes what came of a request.
-    pub fn finish(&self, id: RecordId, outcome: &Outcome) -> Result<(), LedgerError> {
+    /// Takes room for a call and puts its request on record, both with one wait for the disk.
+    /// That the request could not be recorded gives no room back.
+    pub async fn open_request(
+        &self,
+        ask: &ReserveAsk,
+        request: &RequestRecord<'_>,
+    ) -> Result<OpenedRequest, ReserveError> {
+        let (draft, recent) = self.draft(request);
+        let (asked, now) = (ask.clone(), self.host.unix_millis());
+        let taken = self
+            .chained(Durability::Disk, move |tx, chain| {
+                let id = match take_room(tx, &asked, now)? {
+                    Ok(id) => id,
+                    Err(reached) => return Ok(Err(reached)),
+                };
+                tx.execute_batch("SAVEPOINT request")?;
+                let stored = draft.store(tx, chain, recent);
+                tx.execute_batch(match &stored {
+                    Ok(_) => "RELEASE request",
+                    Err(_) => "ROLLBACK TO request; RELEASE request",
+                })?;
+                Ok(Ok((id, stored)))
+            })
+            .await?;
+        let (id, stored) = taken?;
+        Ok(OpenedRequest {
+            reservation: Reservation {
+                id,
+                ask: ask.clone(),
+            },
+            record: stored
+                .map(|stored| self.remember(stored))
+                .map_err(|trouble| self.explained(trouble)),
+        })
+    }
+
+    fn draft(&self, request: &RequestRecord<'_>) -> (Draft, Option<Arc<Recent>>) {
         let redactor = self.redactor();
-        let text = serde_json::to_string(outcome)?;
-        let text = redactor.redact_json(&text);
-        let error = outcome.error.as_ref().map(|error| redactor.redact(error));
-        let usage = outcome.usage;
-        self.chained(Durable::Process, |tx, chain| {
-            let blob = blob::put(tx, text.as_bytes())?;
+        let (stored, redactions) = redact(request.body, &redactor);
+        let draft = Draft {
+            agent: request.agent.as_str().to_owned(),
+            session_key: request.session_key.to_string(),
+            session: request.session.to_owned(),
+            turn: request.turn.to_owned(),
+            step: request.step,
+            model: request.model.to_owned(),
+            // Some endpoints take their key in the address.
+            url: redactor.redact(request.url).into_owned(),
+            length: request.body.len(),
+            sections: request.sections.to_vec(),
+            tools: request.tools.to_vec(),
+            rewrite: request.rewrite,
+            stored_hash: (!redactions.is_empty()).then(|| ContentHash::of(&stored)),
+            sent: ContentHash::of(request.body),
+            cuts: pieces(&stored),
+            redactions,
+            stored,
+            at: self.host.unix_millis(),
+        };
+        (draft, self.recent.of(request.session))
+    }
+
+    fn remember(&self, request: StoredRequest) -> (RecordId, Reuse) {
+        let StoredRequest {
+            id,
+            reuse,
+            known,
+            draft,
+        } = request;
+        self.recent.keep(
+            &draft.session,
+            Recent {
+                record: id,
+                body: draft.stored,
+                known,
+                model: draft.model,
+                url: draft.url,
+                sections: draft.sections,
+            },
+        );
+        (id, reuse)
+    }
+
+    /// Notes what came of a request. Under way when this returns.
+    pub fn finish(&self, id: RecordId, outcome: &Outcome) -> LedgerFuture<()> {
+        let redactor = self.redactor();
+        let text =
+            serde_json::to_string(outcome).map(|text| redactor.redact_json(&text).into_owned());
+        let error = outcome
+            .error
+            .as_ref()
+            .map(|error| redactor.redact(error).into_owned());
+        let (usage, cost, now) = (outcome.usage, outcome.cost, self.host.unix_millis());
+        self.chained(Durability::Process, move |tx, chain| {
+            let blob = blob::put(tx, text?.as_bytes())?;
             let changed = tx
                 .prepare_cached(
                     "UPDATE records SET ended = ?2, outcome = ?3, input = ?4, output = ?5, \
@@ -75,7 +140,7 @@ impl Ledger {
                 )?
                 .execute(params![
                     id.0,
-                    self.host.unix_millis(),
+                    now,
                     blob.id,
                     usage.map(|usage| usage.input),
                     usage.map(|usage| usage.output),
@@ -83,11 +148,11 @@ impl Ledger {
                     usage.map(|usage| usage.cache_write),
                     usage.map(|usage| usage.reasoning),
                     usage.map(|usage| usage.estimated),
-                    outcome.cost,
+                    cost,
                     error,
                 ])?;
             if changed == 0 {
-                return Err(Trouble::NoRecord(id.0));
+                return Err(Trouble::Absent(id.0));
             }
             let seal = sealed(tx, id, outcome_seal_of_row)?;
             let body = json!({ "record": id.0, "seal": seal });
@@ -97,29 +162,55 @@ impl Ledger {
     }
 }
 
+/// A call whose room is taken.
+#[derive(Debug)]
+pub struct OpenedRequest {
+    pub reservation: Reservation,
+    /// Its request on record, or why it is not.
+    pub record: Result<(RecordId, Reuse), LedgerError>,
+}
+
+/// A request in the store.
+struct StoredRequest {
+    id: RecordId,
+    reuse: Reuse,
+    known: Known,
+    draft: Draft,
+}
+
 /// A request on its way into the store.
-struct Draft<'a> {
-    request: &'a RequestRecord<'a>,
+struct Draft {
+    agent: String,
+    session_key: String,
+    session: String,
+    turn: String,
+    step: u32,
+    model: String,
+    url: String,
+    /// Bytes that are sent.
+    length: usize,
+    sections: Vec<SectionMark>,
+    tools: Vec<ToolMark>,
+    rewrite: Option<Rewrite>,
     /// The body without secrets.
-    stored: &'a [u8],
+    stored: Vec<u8>,
     /// Where that is not what was sent.
     stored_hash: Option<ContentHash>,
     sent: ContentHash,
-    redactions: &'a [Redaction],
+    redactions: Vec<Redaction>,
     cuts: Vec<Range<usize>>,
     at: u64,
 }
 
-impl Draft<'_> {
+impl Draft {
     fn store(
-        &self,
-        tx: &Transaction<'_>,
+        self,
+        tx: &Connection,
         chain: &mut Chain,
         recent: Option<Arc<Recent>>,
-    ) -> Result<(RecordId, Reuse, Known), Trouble> {
-        let request = self.request;
+    ) -> Result<StoredRequest, Trouble> {
         let session = self.session_row(tx)?;
-        let before = Before::find(tx, session, &request.session_key.to_string(), recent)?;
+        let before = Before::find(tx, session, &self.session_key, recent)?;
         let mut blobs = Vec::with_capacity(self.cuts.len());
         let mut known = Known::with_capacity(self.cuts.len());
         for cut in &self.cuts {
@@ -141,9 +232,10 @@ impl Draft<'_> {
         }
         let reuse = self.compared(before.as_ref(), &blobs);
         let ids: Vec<i64> = blobs.iter().map(|blob| blob.id).collect();
-        let sections = serde_json::to_string(request.sections)?;
-        let tools = serde_json::to_string(request.tools)?;
-        let redactions = match self.redactions {
+        let manifest = manifest::store(tx, &ids)?;
+        let sections = serde_json::to_string(&self.sections)?;
+        let tools = serde_json::to_string(&self.tools)?;
+        let redactions = match self.redactions.as_slice() {
             [] => None,
             redactions => Some(serde_json::to_string(redactions)?),
         };
@@ -156,14 +248,14 @@ impl Draft<'_> {
         .execute(params![
             session,
             self.at,
-            request.turn,
-            request.step,
-            request.model,
-            request.url,
-            request.body.len(),
+            self.turn,
+            self.step,
+            self.model,
+            self.url,
+            self.length,
             self.sent.as_bytes(),
             self.stored_hash.map(|hash| *hash.as_bytes()),
-            manifest::encode(&ids),
+            manifest,
             redactions,
             blob::put(tx, sections.as_bytes())?.id,
             blob::put(tx, tools.as_bytes())?.id,
@@ -181,33 +273,33 @@ impl Draft<'_> {
         ])?;
         let id = RecordId(tx.last_insert_rowid());
         self.audit(tx, chain, session, id)?;
-        Ok((id, reuse, known))
+        Ok(StoredRequest {
+            id,
+            reuse,
+            known,
+            draft: self,
+        })
     }
 
-    fn session_row(&self, tx: &Transaction<'_>) -> Result<i64, Trouble> {
-        let request = self.request;
+    fn session_row(&self, tx: &Connection) -> Result<i64, Trouble> {
         let known = tx
             .prepare_cached("SELECT row FROM sessions WHERE id = ?1")?
-            .query_row([request.session], |row| row.get(0))
+            .query_row([&self.session], |row| row.get(0))
             .optional()?;
         if let Some(row) = known {
             return Ok(row);
         }
         tx.prepare_cached("INSERT INTO sessions (id, key, agent) VALUES (?1, ?2, ?3)")?
-            .execute(params![
-                request.session,
-                request.session_key.to_string(),
-                request.agent.as_str()
-            ])?;
+            .execute(params![self.session, self.session_key, self.agent])?;
         Ok(tx.last_insert_rowid())
     }
 
     fn compared(&self, before: Option<&Before>, blobs: &[Blob]) -> Reuse {
         let after = Seen {
-            body: self.stored,
-            model: self.request.model,
-            url: self.request.url,
-            sections: self.request.sections,
+            body: &self.stored,
+            model: &self.model,
+            url: &self.url,
+            sections: &self.sections,
         };
         let seen = before.map(|before| Seen {
             body: &before.request.body,
@@ -219,12 +311,7 @@ impl Draft<'_> {
             .filter(|before| before.another_session)
             .map(|_| Rewrite::Reset);
         let weigh = |range: Range<usize>| self.weigh(&range, blobs);
-        compare(
-            seen.as_ref(),
-            &after,
-            self.request.rewrite.or(began_anew),
-            &weigh,
-        )
+        compare(seen.as_ref(), &after, self.rewrite.or(began_anew), &weigh)
     }
 
     /// What a part of the body costs: the pieces in it, and of those cut by its ends a share.
@@ -246,13 +333,12 @@ impl Draft<'_> {
     /// the session; after that its place is named.
     fn audit(
         &self,
-        tx: &Transaction<'_>,
+        tx: &Connection,
         chain: &mut Chain,
         session: i64,
         id: RecordId,
     ) -> Result<(), Trouble> {
-        let request = self.request;
-        let hash = ContentHash::of(serde_json::to_string(&request.sections)?);
+        let hash = ContentHash::of(serde_json::to_string(&self.sections)?);
         let written: Option<u64> = tx
             .prepare_cached("SELECT sections_seq FROM sessions WHERE row = ?1 AND sections = ?2")?
             .query_row(params![session, hash.as_bytes()], |row| row.get(0))
@@ -260,12 +346,12 @@ impl Draft<'_> {
             .flatten();
         let sections = match written {
             Some(seq) => json!({ "asIn": seq }),
-            None => listed(request.sections),
+            None => listed(&self.sections),
         };
         let body = json!({
             "record": id.0,
             "seal": sealed(tx, id, |row| seal_of_row(row).map(Some))?,
-            "session": request.session,
+            "session": self.session,
             "request": self.sent.to_string(),
             "sections": sections,
         });
@@ -301,7 +387,7 @@ fn listed(sections: &[SectionMark]) -> Value {
 }
 
 fn sealed(
-    tx: &Transaction<'_>,
+    tx: &Connection,
     id: RecordId,
     seal: impl FnOnce(&rusqlite::Row<'_>) -> rusqlite::Result<Option<ContentHash>>,
 ) -> Result<String, Trouble> {

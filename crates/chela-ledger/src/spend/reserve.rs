@@ -2,13 +2,14 @@
 
 use std::sync::OnceLock;
 
-use rusqlite::{Transaction, params};
+use chela_store::Durability;
+use rusqlite::{Connection, params};
 
 use super::{
     Amount, Limit, LimitOf, LimitReached, LimitScope, Reservation, ReserveAsk, ReserveError,
 };
 use crate::seal::Seal;
-use crate::store::{Durable, Ledger, LedgerError, Trouble};
+use crate::store::{Ledger, LedgerError, LedgerFuture, Trouble};
 
 /// The states of a call.
 const OPEN: i64 = 0;
@@ -18,68 +19,79 @@ const LOST: i64 = 2;
 
 impl Ledger {
     /// Takes room for a call, or says which limit leaves none.
-    pub fn reserve(&self, ask: &ReserveAsk) -> Result<Reservation, ReserveError> {
+    pub async fn reserve(&self, ask: &ReserveAsk) -> Result<Reservation, ReserveError> {
         let now = self.host.unix_millis();
-        let taken = self.write(Durable::Disk, |tx| {
-            give_back_lost(tx, now)?;
-            for limit in &ask.limits {
-                if let Some(reached) = reached(tx, ask, limit)? {
-                    return Ok(Err(reached));
-                }
-            }
-            Ok(Ok(put(tx, None, ask, now)?))
-        })?;
+        let asked = ask.clone();
+        let taken = self
+            .write(Durability::Disk, move |tx| take_room(tx, &asked, now))
+            .await?;
         Ok(taken.map(|id| Reservation {
             id,
             ask: ask.clone(),
         })?)
     }
 
-    /// The call is over and cost this much. Counts once: a second time changes nothing.
-    pub fn settle(&self, reservation: &Reservation, actual: Amount) -> Result<(), LedgerError> {
+    /// The call is over and cost this much. Counts once: a second time changes nothing. Under way
+    /// when this returns.
+    pub fn settle(&self, reservation: &Reservation, actual: Amount) -> LedgerFuture<()> {
         let now = self.host.unix_millis();
-        self.write(Durable::Disk, |tx| {
+        let (id, ask) = (reservation.id, reservation.ask.clone());
+        // Lost with a power cut, it counts with what is known of it.
+        self.write(Durability::Process, move |tx| {
             let known: bool = tx
                 .prepare_cached("SELECT count(*) FROM calls WHERE id = ?1")?
-                .query_row([reservation.id], |row| row.get(0))?;
+                .query_row([id], |row| row.get(0))?;
             if !known {
                 // It took longer than was thought, and its room was given away. It still counts.
-                put(tx, Some(reservation.id), &reservation.ask, now)?;
+                put(tx, Some(id), &ask, now)?;
             }
             tx.prepare_cached(
                 "UPDATE calls SET tokens = ?2, cost = ?3, state = ?4 WHERE id = ?1 AND state <> ?4",
             )?
-            .execute(params![
-                reservation.id,
-                actual.tokens,
-                actual.micro_dollars,
-                SETTLED
-            ])?;
-            Ok(reseal(tx, reservation.id)?)
+            .execute(params![id, actual.tokens, actual.micro_dollars, SETTLED])?;
+            Ok(reseal(tx, id)?)
         })
     }
 
     /// The call was not made, or nothing has to be paid for it.
-    pub fn release(&self, reservation: Reservation) -> Result<(), LedgerError> {
-        self.write(Durable::Disk, |tx| {
+    pub async fn release(&self, reservation: Reservation) -> Result<(), LedgerError> {
+        self.write(Durability::Process, move |tx| {
             tx.prepare_cached("DELETE FROM calls WHERE id = ?1 AND state = ?2")?
                 .execute([reservation.id, OPEN])?;
             Ok(())
         })
+        .await
     }
 
     /// What is spent and reserved at the moment under a limit.
-    pub fn used(&self, ask: &ReserveAsk, limit: &Limit) -> Result<Amount, LedgerError> {
+    pub async fn used(&self, ask: &ReserveAsk, limit: &Limit) -> Result<Amount, LedgerError> {
         let now = self.host.unix_millis();
-        self.write(Durable::Process, |tx| {
+        let (ask, limit) = (ask.clone(), limit.clone());
+        self.write(Durability::Process, move |tx| {
             give_back_lost(tx, now)?;
-            used(tx, ask, limit)
+            used(tx, &ask, &limit)
         })
+        .await
     }
 }
 
+/// Takes room for a call: its number, or the limit that leaves none.
+pub(crate) fn take_room(
+    tx: &Connection,
+    ask: &ReserveAsk,
+    now: u64,
+) -> Result<Result<i64, LimitReached>, Trouble> {
+    give_back_lost(tx, now)?;
+    for limit in &ask.limits {
+        if let Some(reached) = reached(tx, ask, limit)? {
+            return Ok(Err(reached));
+        }
+    }
+    Ok(Ok(put(tx, None, ask, now)?))
+}
+
 fn reached(
-    tx: &Transaction<'_>,
+    tx: &Connection,
     ask: &ReserveAsk,
     limit: &Limit,
 ) -> Result<Option<LimitReached>, Trouble> {
@@ -99,7 +111,7 @@ fn reached(
     }))
 }
 
-fn used(tx: &Transaction<'_>, ask: &ReserveAsk, limit: &Limit) -> Result<Amount, Trouble> {
+fn used(tx: &Connection, ask: &ReserveAsk, limit: &Limit) -> Result<Amount, Trouble> {
     let (column, value) = match limit.scope {
         LimitScope::Turn => ("turn", &ask.turn),
         LimitScope::Session => ("session", &ask.session),
@@ -125,7 +137,7 @@ fn used(tx: &Transaction<'_>, ask: &ReserveAsk, limit: &Limit) -> Result<Amount,
 }
 
 /// Writes an open call, under the number it had before where it had one.
-fn put(tx: &Transaction<'_>, id: Option<i64>, ask: &ReserveAsk, now: u64) -> Result<i64, Trouble> {
+fn put(tx: &Connection, id: Option<i64>, ask: &ReserveAsk, now: u64) -> Result<i64, Trouble> {
     tx.prepare_cached(
         "INSERT INTO calls (id, at, agent, session, turn, job, day, month, model, tokens, cost, \
          state, owner, pid, expires, known_tokens, known_cost, seal) \
@@ -157,7 +169,7 @@ fn put(tx: &Transaction<'_>, id: Option<i64>, ask: &ReserveAsk, now: u64) -> Res
 
 /// Gives back what processes took that are dead now, but for what is known: their requests may
 /// have been sent, and then somebody is paid for reading them.
-fn give_back_lost(tx: &Transaction<'_>, now: u64) -> Result<(), Trouble> {
+fn give_back_lost(tx: &Connection, now: u64) -> Result<(), Trouble> {
     let mut lost = Vec::new();
     {
         let mut statement =
@@ -213,7 +225,7 @@ const COLUMNS: &str = "id, at, agent, session, turn, job, day, month, model, tok
      owner, pid, expires, known_tokens, known_cost, seal";
 const SEAL: usize = 17;
 
-fn reseal(tx: &Transaction<'_>, id: i64) -> rusqlite::Result<()> {
+fn reseal(tx: &Connection, id: i64) -> rusqlite::Result<()> {
     use rusqlite::OptionalExtension;
     let seal = tx
         .prepare_cached(&format!("SELECT {COLUMNS} FROM calls WHERE id = ?1"))?
@@ -225,7 +237,7 @@ fn reseal(tx: &Transaction<'_>, id: i64) -> rusqlite::Result<()> {
 }
 
 /// Seals every call anew, for a file of an older format.
-pub(crate) fn reseal_calls(tx: &Transaction<'_>) -> rusqlite::Result<()> {
+pub(crate) fn reseal_calls(tx: &Connection) -> rusqlite::Result<()> {
     let ids: Vec<i64> = tx
         .prepare("SELECT id FROM calls")?
         .query_map([], |row| row.get(0))?
@@ -234,7 +246,7 @@ pub(crate) fn reseal_calls(tx: &Transaction<'_>) -> rusqlite::Result<()> {
 }
 
 /// Calls whose row is not as it was written.
-pub(crate) fn damaged_calls(tx: &Transaction<'_>) -> Result<Vec<i64>, Trouble> {
+pub(crate) fn damaged_calls(tx: &Connection) -> Result<Vec<i64>, Trouble> {
     let mut statement = tx.prepare(&format!("SELECT {COLUMNS} FROM calls"))?;
     let mut rows = statement.query([])?;
     let mut damaged = Vec::new();

@@ -9,6 +9,7 @@ use crate::{
     Amount, Ledger, Limit, LimitOf, LimitScope, Outcome, ReserveAsk, ReserveError, ToolMark,
     UsageBy, UsageRange,
 };
+use chela_store::WaitHere as _;
 
 fn tokens(tokens: u64) -> Amount {
     Amount {
@@ -52,10 +53,13 @@ fn side_by_side_nobody_gets_past_the_limit() {
         for _ in 0..20 {
             scope.spawn(|| {
                 let ledger = desk.again();
-                match ledger.reserve(&ask(vec![limit(LimitScope::Day, LimitOf::Agent, 1000)])) {
+                match ledger
+                    .reserve(&ask(vec![limit(LimitScope::Day, LimitOf::Agent, 1000)]))
+                    .wait()
+                {
                     Ok(reservation) => {
                         sent.fetch_add(1, Ordering::SeqCst);
-                        ledger.settle(&reservation, tokens(100)).unwrap();
+                        ledger.settle(&reservation, tokens(100)).wait().unwrap();
                     }
                     Err(ReserveError::Limit(_)) => {
                         refused.fetch_add(1, Ordering::SeqCst);
@@ -67,7 +71,7 @@ fn side_by_side_nobody_gets_past_the_limit() {
     });
     assert_eq!(sent.load(Ordering::SeqCst), 10);
     assert_eq!(refused.load(Ordering::SeqCst), 10);
-    assert!(desk.ledger.verify().unwrap().is_sound());
+    assert!(desk.ledger.verify().wait().unwrap().is_sound());
 }
 
 #[test]
@@ -75,27 +79,27 @@ fn the_estimate_counts_until_the_truth_is_known() {
     let desk = Desk::new();
     let bound = limit(LimitScope::Turn, LimitOf::Everything, 250);
     let ask = ask(vec![bound.clone()]);
-    let first = desk.ledger.reserve(&ask).unwrap();
-    let second = desk.ledger.reserve(&ask).unwrap();
-    let ReserveError::Limit(reached) = desk.ledger.reserve(&ask).unwrap_err() else {
+    let first = desk.ledger.reserve(&ask).wait().unwrap();
+    let second = desk.ledger.reserve(&ask).wait().unwrap();
+    let ReserveError::Limit(reached) = desk.ledger.reserve(&ask).wait().unwrap_err() else {
         panic!("expected the limit");
     };
     assert_eq!(reached.used, tokens(200));
     insta::assert_snapshot!(reached, @"The limit for this turn leaves no room: 200 of 250 tokens are used and the next call may take 100. Raise limits.day to go on.");
-    desk.ledger.settle(&first, tokens(10)).unwrap();
-    desk.ledger.settle(&first, tokens(90)).unwrap();
-    assert_eq!(desk.ledger.used(&ask, &bound).unwrap(), tokens(110));
-    desk.ledger.release(second).unwrap();
-    assert_eq!(desk.ledger.used(&ask, &bound).unwrap(), tokens(10));
+    desk.ledger.settle(&first, tokens(10)).wait().unwrap();
+    desk.ledger.settle(&first, tokens(90)).wait().unwrap();
+    assert_eq!(desk.ledger.used(&ask, &bound).wait().unwrap(), tokens(110));
+    desk.ledger.release(second).wait().unwrap();
+    assert_eq!(desk.ledger.used(&ask, &bound).wait().unwrap(), tokens(10));
 }
 
 #[test]
 fn limits_count_what_they_are_for() {
     let desk = Desk::new();
     let day = limit(LimitScope::Day, LimitOf::Agent, 150);
-    let taken = desk.ledger.reserve(&ask(vec![day.clone()])).unwrap();
-    desk.ledger.settle(&taken, tokens(100)).unwrap();
-    assert!(desk.ledger.reserve(&ask(vec![day.clone()])).is_err());
+    let taken = desk.ledger.reserve(&ask(vec![day.clone()])).wait().unwrap();
+    desk.ledger.settle(&taken, tokens(100)).wait().unwrap();
+    assert!(desk.ledger.reserve(&ask(vec![day.clone()])).wait().is_err());
     let tomorrow = ReserveAsk {
         day: "2026-11-16".into(),
         ..ask(vec![day.clone()])
@@ -117,10 +121,15 @@ fn limits_count_what_they_are_for() {
         ..tomorrow.clone()
     };
     for free in [&tomorrow, &another_agent, &heartbeat] {
-        let reservation = desk.ledger.reserve(free).unwrap();
-        desk.ledger.release(reservation).unwrap();
+        let reservation = desk.ledger.reserve(free).wait().unwrap();
+        desk.ledger.release(reservation).wait().unwrap();
     }
-    let message = desk.ledger.reserve(&in_dollars).unwrap_err().to_string();
+    let message = desk
+        .ledger
+        .reserve(&in_dollars)
+        .wait()
+        .unwrap_err()
+        .to_string();
     insta::assert_snapshot!(message, @"The limit for this session leaves no room: $0.0003 of $0.000299 are used and the next call may take $0.0003. Raise limits.day to go on.");
 }
 
@@ -134,13 +143,13 @@ fn the_one_that_is_killed() {
     };
     let host = chela_core::Host::fixed(std::path::PathBuf::from(home));
     let ledger = Ledger::open(&host).unwrap();
-    let settled = ledger.reserve(&ask(Vec::new())).unwrap();
-    ledger.settle(&settled, tokens(7)).unwrap();
+    let settled = ledger.reserve(&ask(Vec::new())).wait().unwrap();
+    ledger.settle(&settled, tokens(7)).wait().unwrap();
     let open = ReserveAsk {
         known: tokens(30),
         ..ask(Vec::new())
     };
-    let _open = ledger.reserve(&open).unwrap();
+    let _open = ledger.reserve(&open).wait().unwrap();
     println!("reserved");
     loop {
         std::thread::park();
@@ -171,7 +180,7 @@ fn of_what_the_dead_had_taken_only_the_known_part_counts() {
     let bound = limit(LimitScope::Day, LimitOf::Everything, 1000);
     let ask = ask(vec![bound.clone()]);
     assert_eq!(
-        desk.ledger.used(&ask, &bound).unwrap(),
+        desk.ledger.used(&ask, &bound).wait().unwrap(),
         tokens(107),
         "while it lives"
     );
@@ -179,12 +188,12 @@ fn of_what_the_dead_had_taken_only_the_known_part_counts() {
     child.wait().unwrap();
     for look in 0..3 {
         assert_eq!(
-            desk.ledger.used(&ask, &bound).unwrap(),
+            desk.ledger.used(&ask, &bound).wait().unwrap(),
             tokens(37),
             "once it is dead, at look {look}"
         );
     }
-    assert!(desk.ledger.verify().unwrap().is_sound());
+    assert!(desk.ledger.verify().wait().unwrap().is_sound());
 }
 
 #[test]
@@ -192,13 +201,16 @@ fn what_takes_too_long_is_given_back() {
     let desk = Desk::new();
     let bound = limit(LimitScope::Day, LimitOf::Everything, 1000);
     let ask = ask(vec![bound.clone()]);
-    let late = desk.ledger.reserve(&ask).unwrap();
+    let late = desk.ledger.reserve(&ask).wait().unwrap();
     desk.pass(600_001);
-    assert_eq!(desk.ledger.used(&ask, &bound).unwrap(), Amount::default());
+    assert_eq!(
+        desk.ledger.used(&ask, &bound).wait().unwrap(),
+        Amount::default()
+    );
     // It came to an end after all: what it cost is not forgotten.
-    desk.ledger.settle(&late, tokens(5)).unwrap();
-    desk.ledger.settle(&late, tokens(5)).unwrap();
-    assert_eq!(desk.ledger.used(&ask, &bound).unwrap(), tokens(5));
+    desk.ledger.settle(&late, tokens(5)).wait().unwrap();
+    desk.ledger.settle(&late, tokens(5)).wait().unwrap();
+    assert_eq!(desk.ledger.used(&ask, &bound).wait().unwrap(), tokens(5));
 }
 
 #[test]
@@ -209,12 +221,12 @@ fn a_late_end_takes_the_place_of_what_was_known() {
         known: tokens(40),
         ..ask(vec![bound.clone()])
     };
-    let late = desk.ledger.reserve(&ask).unwrap();
+    let late = desk.ledger.reserve(&ask).wait().unwrap();
     desk.pass(600_001);
-    assert_eq!(desk.ledger.used(&ask, &bound).unwrap(), tokens(40));
-    desk.ledger.settle(&late, tokens(90)).unwrap();
-    desk.ledger.settle(&late, tokens(90)).unwrap();
-    assert_eq!(desk.ledger.used(&ask, &bound).unwrap(), tokens(90));
+    assert_eq!(desk.ledger.used(&ask, &bound).wait().unwrap(), tokens(40));
+    desk.ledger.settle(&late, tokens(90)).wait().unwrap();
+    desk.ledger.settle(&late, tokens(90)).wait().unwrap();
+    assert_eq!(desk.ledger.used(&ask, &bound).wait().unwrap(), tokens(90));
 }
 
 #[test]
@@ -246,12 +258,15 @@ fn usage_is_summed_by_what_is_asked_for() {
                 cost: Some(50),
                 ..Outcome::default()
             };
-            desk.ledger.finish(id, &outcome).unwrap();
+            desk.ledger.finish(id, &outcome).wait().unwrap();
         }
     }
     let sums = |by| {
         let day = |at: u64| format!("day {}", at / 86_400_000);
-        desk.ledger.usage(by, UsageRange::default(), &day).unwrap()
+        desk.ledger
+            .usage(by, UsageRange::default(), &day)
+            .wait()
+            .unwrap()
     };
     let names = |by| -> Vec<(String, u64)> {
         sums(by)

@@ -4,6 +4,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use chela_core::Origin;
+use rusqlite::Connection;
 use serde::Serialize;
 
 use crate::blob;
@@ -63,43 +64,57 @@ struct Line {
 impl Ledger {
     /// Sums over requests, the largest input first; by day in order of days. `day` names the day
     /// of a moment in the owner's time zone.
-    pub fn usage(
+    pub async fn usage(
         &self,
         by: UsageBy,
         range: UsageRange,
         day: &dyn Fn(u64) -> String,
     ) -> Result<Vec<UsageSum>, LedgerError> {
-        self.read(|tx| {
-            let mut sums: BTreeMap<String, UsageSum> = BTreeMap::new();
-            let mut parts = Parts::default();
-            let mut statement = tx.prepare_cached(
-                "SELECT sessions.agent, model, cause, at, length, records.sections, tools, tokens, \
-                 input, output, cache_read, cache_write, reread, cost, estimated FROM records \
-                 JOIN sessions ON sessions.row = records.session \
-                 WHERE (?1 IS NULL OR at >= ?1) AND (?2 IS NULL OR at <= ?2)",
-            )?;
-            let mut rows = statement.query([range.since, range.until])?;
-            while let Some(row) = rows.next()? {
-                let line = Line::of(row)?;
-                let name = match by {
-                    UsageBy::Agent => line.agent,
-                    UsageBy::Model => line.model,
-                    UsageBy::Cause => line.cause.unwrap_or_else(|| "none".to_owned()),
-                    UsageBy::Day => day(line.at),
-                    UsageBy::Section => {
-                        parts.share(tx, &line, &mut sums)?;
-                        continue;
-                    }
-                };
-                add(&mut sums, name, line.sum);
-            }
-            let mut sums: Vec<UsageSum> = sums.into_values().collect();
-            if by != UsageBy::Day {
-                sums.sort_by_key(|sum| std::cmp::Reverse(sum.input));
-            }
-            Ok(sums)
-        })
+        let (lines, parts) = self.scan(move |tx| read_lines(tx, by, range)).await?;
+        let mut sums: BTreeMap<String, UsageSum> = BTreeMap::new();
+        for line in lines {
+            let name = match by {
+                UsageBy::Agent => line.agent,
+                UsageBy::Model => line.model,
+                UsageBy::Cause => line.cause.unwrap_or_else(|| "none".to_owned()),
+                UsageBy::Day => day(line.at),
+                UsageBy::Section => {
+                    parts.share(&line, &mut sums);
+                    continue;
+                }
+            };
+            add(&mut sums, name, line.sum);
+        }
+        let mut sums: Vec<UsageSum> = sums.into_values().collect();
+        if by != UsageBy::Day {
+            sums.sort_by_key(|sum| std::cmp::Reverse(sum.input));
+        }
+        Ok(sums)
     }
+}
+
+fn read_lines(
+    tx: &Connection,
+    by: UsageBy,
+    range: UsageRange,
+) -> Result<(Vec<Line>, Parts), Trouble> {
+    let mut parts = Parts::default();
+    let mut statement = tx.prepare_cached(
+        "SELECT sessions.agent, model, cause, at, length, records.sections, tools, tokens, \
+         input, output, cache_read, cache_write, reread, cost, estimated FROM records \
+         JOIN sessions ON sessions.row = records.session \
+         WHERE (?1 IS NULL OR at >= ?1) AND (?2 IS NULL OR at <= ?2)",
+    )?;
+    let mut rows = statement.query([range.since, range.until])?;
+    let mut lines = Vec::new();
+    while let Some(row) = rows.next()? {
+        let line = Line::of(row)?;
+        if by == UsageBy::Section {
+            parts.learn(tx, &line)?;
+        }
+        lines.push(line);
+    }
+    Ok((lines, parts))
 }
 
 impl Line {
@@ -152,31 +167,26 @@ struct Parts {
 }
 
 impl Parts {
+    /// Reads what a request was made of, unless another was made of the same.
+    fn learn(&mut self, tx: &Connection, line: &Line) -> Result<(), Trouble> {
+        if let Entry::Vacant(place) = self.sections.entry(line.sections) {
+            let marks: Vec<SectionMark> = serde_json::from_slice(&blob::get(tx, line.sections)?)?;
+            place.insert(apart(&marks));
+        }
+        if let Entry::Vacant(place) = self.tools.entry(line.tools) {
+            let marks: Vec<ToolMark> = serde_json::from_slice(&blob::get(tx, line.tools)?)?;
+            place.insert(marks.iter().map(|mark| mark.bytes).sum());
+        }
+        Ok(())
+    }
+
     /// Divides the input of a request among its parts; what is left is the conversation.
-    fn share(
-        &mut self,
-        tx: &rusqlite::Transaction<'_>,
-        line: &Line,
-        sums: &mut BTreeMap<String, UsageSum>,
-    ) -> Result<(), Trouble> {
-        let sections = match self.sections.entry(line.sections) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => {
-                let marks: Vec<SectionMark> =
-                    serde_json::from_slice(&blob::get(tx, line.sections)?)?;
-                place.insert(apart(&marks))
-            }
-        };
-        let tools = match self.tools.entry(line.tools) {
-            Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(place) => {
-                let marks: Vec<ToolMark> = serde_json::from_slice(&blob::get(tx, line.tools)?)?;
-                *place.insert(marks.iter().map(|mark| mark.bytes).sum())
-            }
-        };
+    fn share(&self, line: &Line, sums: &mut BTreeMap<String, UsageSum>) {
+        let sections = self.sections.get(&line.sections).into_iter().flatten();
+        let tools = self.tools.get(&line.tools).copied().unwrap_or(0);
         let mut left = line.sum.input;
         let tools = [("tools".to_owned(), tools)];
-        for (name, bytes) in sections.iter().chain(&tools) {
+        for (name, bytes) in sections.chain(&tools) {
             let share =
                 u128::from(line.sum.input) * u128::from(*bytes) / u128::from(line.length.max(1));
             let share = u64::try_from(share).unwrap_or(left).min(left);
@@ -184,7 +194,6 @@ impl Parts {
             add(sums, name.clone(), part(share, line));
         }
         add(sums, "conversation".to_owned(), part(left, line));
-        Ok(())
     }
 }
 

@@ -4,12 +4,14 @@ use crate::testing::Desk;
 use crate::{Ledger, LedgerError, ledger_file};
 use chela_core::Host;
 use chela_store::StoreError;
+use chela_store::WaitHere as _;
 
 #[test]
 fn the_file_is_its_owners_alone() {
     let desk = Desk::new();
     desk.ledger
         .append(crate::AuditKind::Spawn, &serde_json::json!({}))
+        .wait()
         .unwrap();
     for name in [
         "ledger.sqlite",

@@ -13,7 +13,7 @@ use super::Durability;
 /// What goes wrong with a piece of work, before the file is named. Everybody in a group that
 /// fails is told the same.
 #[derive(Debug, Clone, thiserror::Error)]
-pub(crate) enum JobError {
+pub enum JobError {
     #[error("{0}")]
     Engine(Arc<rusqlite::Error>),
     /// A row does not say what it ought to.
@@ -24,6 +24,9 @@ pub(crate) enum JobError {
         path: PathBuf,
         source: Arc<std::io::Error>,
     },
+    /// What was asked for by its number is not there.
+    #[error("there is no record {0}")]
+    Absent(i64),
     #[error("nothing can be written there")]
     ReadOnly,
     #[error("the file was deleted or replaced")]
@@ -41,6 +44,13 @@ pub(crate) enum JobError {
 impl From<rusqlite::Error> for JobError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Engine(Arc::new(error))
+    }
+}
+
+impl From<serde_json::Error> for JobError {
+    /// What is read from a row was written by us: if it reads wrong, it was changed.
+    fn from(error: serde_json::Error) -> Self {
+        Self::Damaged(error.to_string())
     }
 }
 

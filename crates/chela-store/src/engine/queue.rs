@@ -113,6 +113,7 @@ impl FileNaming {
         let (name, path) = (self.format.name, self.path.clone());
         let fault = match &error {
             JobError::Damaged(what) => return self.format.damaged(&path, what.clone()),
+            JobError::Absent(number) => return StoreError::Absent { number: *number },
             JobError::Replaced => return StoreError::Replaced { name, path },
             JobError::File { path, source } => {
                 return StoreError::File {

@@ -3,7 +3,7 @@
 use super::{Durability, JobError};
 
 /// Takes part in every group: a lock between processes, a file that is written after a commit.
-pub(crate) trait GroupWatch: Send {
+pub trait GroupWatch: Send {
     /// Before the transaction. Refusing fails the whole group.
     fn begin(&mut self) -> Result<(), JobError>;
 

@@ -4,7 +4,10 @@ use std::io::BufReader;
 use std::path::Path;
 
 use chela_core::Host;
-use chela_ledger::{AuditFilter, AuditKind, Damage, ExportError, Ledger, verify_export};
+use chela_ledger::{
+    AuditFilter, AuditKind, Damage, ExportError, Ledger, Verdict, verify_absent, verify_export,
+};
+use chela_store::block_on;
 use chela_tools::approvals::shown;
 
 use super::time::utc;
@@ -30,9 +33,10 @@ pub fn run(host: &Host, screen: &mut Screen, command: AuditCommand) -> Outcome {
             file: Some(file),
             json,
         } => verify_file(screen, &host.expand(&file.to_string_lossy()), json),
-        AuditCommand::Verify { file: None, json } => {
-            ledger::with(host, screen, |ledger, screen| verify(ledger, screen, json))
-        }
+        AuditCommand::Verify { file: None, json } => match Ledger::open_existing(host)? {
+            Some(ledger) => tell_verdict(screen, &block_on(ledger.verify())?, json),
+            None => tell_absent(host, screen, json),
+        },
         AuditCommand::Show {
             kind,
             about,
@@ -57,10 +61,18 @@ pub fn run(host: &Host, screen: &mut Screen, command: AuditCommand) -> Outcome {
     }
 }
 
-fn verify(ledger: &Ledger, screen: &mut Screen, as_json: bool) -> Outcome {
-    let verdict = ledger.verify()?;
+/// A ledger that was never begun is no damage; one that is gone is.
+fn tell_absent(host: &Host, screen: &mut Screen, as_json: bool) -> Outcome {
+    let verdict = verify_absent(host);
+    match verdict.is_sound() && !as_json {
+        true => ledger::tell_none(screen),
+        false => tell_verdict(screen, &verdict, as_json),
+    }
+}
+
+fn tell_verdict(screen: &mut Screen, verdict: &Verdict, as_json: bool) -> Outcome {
     if as_json {
-        screen.json(&verdict)?;
+        screen.json(verdict)?;
         return Ok(exit(&verdict.damage));
     }
     let size = format!(
@@ -118,7 +130,7 @@ fn exit(damage: &[Damage]) -> Exit {
 }
 
 fn show(ledger: &Ledger, screen: &mut Screen, filter: &AuditFilter, as_json: bool) -> Outcome {
-    let entries = ledger.audit(filter)?;
+    let entries = block_on(ledger.audit(filter))?;
     if as_json {
         screen.json(&entries)?;
         return Ok(Exit::Fine);
@@ -141,7 +153,7 @@ fn show(ledger: &Ledger, screen: &mut Screen, filter: &AuditFilter, as_json: boo
 
 fn export(host: &Host, ledger: &Ledger, screen: &mut Screen, output: Option<&Path>) -> Outcome {
     let mut lines = Vec::new();
-    let count = ledger.export_audit(&mut lines)?;
+    let count = block_on(ledger.export_audit(&mut lines))?;
     match output {
         None => screen.bytes(&lines)?,
         Some(path) => {

@@ -3,6 +3,7 @@
 use chela_core::Host;
 use chela_ledger::{CacheReport, CacheTurn, Ledger, dollars};
 use chela_model::Models;
+use chela_store::block_on;
 use chela_tools::approvals::shown;
 
 use super::time::utc;
@@ -28,7 +29,7 @@ fn why(
     (given, as_json): (Option<&str>, bool),
 ) -> Outcome {
     let session = ledger::session(ledger, given)?;
-    let report = ledger.cache_report(&session, &|model| ledger::prices(models, model))?;
+    let report = block_on(ledger.cache_report(&session, &|model| ledger::prices(models, model)))?;
     let Some(report) = report else {
         return Ok(Exit::Fine);
     };

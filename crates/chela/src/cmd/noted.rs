@@ -4,12 +4,13 @@ use std::io::{self, Write};
 
 use chela_core::{Host, ok_or_warn};
 use chela_ledger::{AuditKind, Ledger};
+use chela_store::block_on;
 use serde_json::Value;
 
 /// Notes a change that is about to be made. Where that cannot be, the change is made all the
 /// same, or nobody could mend what is wrong; but it is said.
 pub fn change(host: &Host, kind: AuditKind, body: &Value) {
-    let noted = Ledger::open(host).and_then(|ledger| ledger.append(kind, body));
+    let noted = Ledger::open(host).and_then(|ledger| block_on(ledger.append(kind, body)));
     if let Err(error) = noted {
         let _ = writeln!(io::stderr(), "This change is not on record: {error}");
     }
@@ -19,7 +20,7 @@ pub fn change(host: &Host, kind: AuditKind, body: &Value) {
 pub fn forget<'s>(host: &Host, sessions: impl IntoIterator<Item = &'s str>) {
     if let Ok(Some(ledger)) = Ledger::open_existing(host) {
         for session in sessions {
-            let forgot = ledger.forget_session(session);
+            let forgot = block_on(ledger.forget_session(session));
             ok_or_warn!(forgot, "the requests of a session stay on record");
         }
     }

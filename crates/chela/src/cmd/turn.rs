@@ -6,6 +6,7 @@ use chela_core::Host;
 use chela_ledger::{
     AuditFilter, AuditKind, Change, Ledger, Record, RecordFilter, RecordId, Summary, dollars,
 };
+use chela_store::block_on;
 use chela_tools::approvals::shown;
 use serde_json::json;
 
@@ -35,7 +36,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: TurnCommand) -> Outcome {
             list(ledger, screen, &filter, json)
         }
         TurnCommand::Show { id, raw: true, .. } => {
-            screen.bytes(&ledger.raw(RecordId(id))?)?;
+            screen.bytes(&block_on(ledger.raw(RecordId(id)))?)?;
             Ok(Exit::Fine)
         }
         TurnCommand::Show { id, json, .. } => show(ledger, screen, RecordId(id), json),
@@ -61,7 +62,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: TurnCommand) -> Outcome {
 }
 
 fn list(ledger: &Ledger, screen: &mut Screen, filter: &RecordFilter, as_json: bool) -> Outcome {
-    let list = ledger.list(filter)?;
+    let list = block_on(ledger.list(filter))?;
     if as_json {
         screen.json(&list)?;
         return Ok(Exit::Fine);
@@ -86,7 +87,7 @@ fn list(ledger: &Ledger, screen: &mut Screen, filter: &RecordFilter, as_json: bo
 }
 
 fn show(ledger: &Ledger, screen: &mut Screen, id: RecordId, as_json: bool) -> Outcome {
-    let record = ledger.show(id)?;
+    let record = block_on(ledger.show(id))?;
     if as_json {
         screen.json(&record)?;
         return Ok(Exit::Fine);
@@ -128,11 +129,11 @@ fn calls(ledger: &Ledger, record: &Record) -> Result<Vec<Vec<String>>, Fail> {
         AuditKind::Approval,
         AuditKind::ToolOutcome,
     ] {
-        let entries = ledger.audit(&AuditFilter {
+        let entries = block_on(ledger.audit(&AuditFilter {
             kind: Some(kind),
             about: Some(format!("\"turn\":{}", json!(record.summary.turn))),
             ..AuditFilter::default()
-        })?;
+        }))?;
         for entry in entries {
             let body = entry.json();
             let word = |name: &str| shown(body[name].as_str().unwrap_or_default());
@@ -229,7 +230,7 @@ fn diff(
     (one, other): (RecordId, RecordId),
     as_json: bool,
 ) -> Outcome {
-    let found = ledger.diff(one, other)?;
+    let found = block_on(ledger.diff(one, other))?;
     if as_json {
         screen.json(&found)?;
         return Ok(Exit::Fine);
@@ -268,10 +269,10 @@ fn replay(
     (id, as_json): (RecordId, bool),
 ) -> Outcome {
     let secrets = chela_agent::known_secrets(host, &Setup::look(host).loaded);
-    let replayed = ledger.replay(id, &|name| {
+    let replayed = block_on(ledger.replay(id, &|name| {
         let known = secrets.iter().find(|secret| secret.name == name);
         known.map(|secret| secret.value.clone())
-    })?;
+    }))?;
     let exit = match replayed.matches() {
         true => Exit::Fine,
         false => Exit::Findings,

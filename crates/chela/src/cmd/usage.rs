@@ -3,6 +3,7 @@
 use chela_agent::Calendar;
 use chela_core::Host;
 use chela_ledger::{UsageBy, UsageRange, UsageSum, dollars};
+use chela_store::block_on;
 use chela_tools::approvals::shown;
 
 use super::turn::{number, percent};
@@ -36,7 +37,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: &UsageArgs) -> Outcome {
         until: None,
     };
     ledger::with(host, screen, |ledger, screen| {
-        let sums = ledger.usage(by, range, &|at| calendar.day(at))?;
+        let sums = block_on(ledger.usage(by, range, &|at| calendar.day(at)))?;
         if args.json {
             screen.json(&sums)?;
             return Ok(Exit::Fine);

@@ -8,6 +8,7 @@
 
 use chela_core::Host;
 use chela_ledger::{Ledger, RecordFilter, Summary};
+use chela_store::WaitHere as _;
 use chela_testkit::{Rule, Script, Step};
 use serde_json::json;
 
@@ -103,7 +104,7 @@ fn records(scene: &Scene) -> (Ledger, Vec<Summary>) {
     let host = Host::fixed(scene.home.path(""));
     let path = scene.home.path(".chela/state/ledger.sqlite");
     let ledger = Ledger::open_file(&host, &path).unwrap();
-    let list = ledger.list(&RecordFilter::default()).unwrap();
+    let list = ledger.list(&RecordFilter::default()).wait().unwrap();
     (ledger, list)
 }
 
@@ -165,7 +166,7 @@ fn fifty_turns_break_the_prefix_at_compactions_and_the_reset_alone() {
         }
     }
     for one in &list {
-        let replayed = ledger.replay(one.id, &|_| None).unwrap();
+        let replayed = ledger.replay(one.id, &|_| None).wait().unwrap();
         assert!(replayed.matches(), "request {}", one.id);
     }
     let why = scene.home.run(&["cache", "why", &list[0].session]).ok();

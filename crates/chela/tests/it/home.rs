@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 
 use chela_core::Host;
 use chela_ledger::{AuditFilter, Ledger, RecordFilter};
+use chela_store::WaitHere as _;
 use chela_testkit::bait::{self, Sweep};
 use chela_testkit::{Endpoint, RequestLog};
 
@@ -110,19 +111,30 @@ impl Home {
         // What is packed in the ledger is read as its reader reads it.
         let host = Host::fixed(self.dir.path());
         if let Ok(Some(ledger)) = Ledger::open_existing(&host) {
-            for record in ledger.list(&RecordFilter::default()).unwrap_or_default() {
-                let raw = ledger.raw(record.id).unwrap_or_default();
+            for record in ledger
+                .list(&RecordFilter::default())
+                .wait()
+                .unwrap_or_default()
+            {
+                let raw = ledger.raw(record.id).wait().unwrap_or_default();
                 look(
                     "a request in the ledger".to_owned(),
                     &String::from_utf8_lossy(&raw),
                 );
-                let shown = ledger.show(record.id).map(|record| format!("{record:?}"));
+                let shown = ledger
+                    .show(record.id)
+                    .wait()
+                    .map(|record| format!("{record:?}"));
                 look(
                     "a record of the ledger".to_owned(),
                     &shown.unwrap_or_default(),
                 );
             }
-            for entry in ledger.audit(&AuditFilter::default()).unwrap_or_default() {
+            for entry in ledger
+                .audit(&AuditFilter::default())
+                .wait()
+                .unwrap_or_default()
+            {
                 look("the audit chain".to_owned(), &entry.json().to_string());
             }
         }

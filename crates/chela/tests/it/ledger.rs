@@ -8,6 +8,7 @@
 use chela_core::secret::{Redactor, Secret};
 use chela_core::{AgentId, ContentHash, Host, Origin, SessionKey, Trust, Usage};
 use chela_ledger::{AuditKind, Ledger, Outcome, RequestRecord, SectionMark, ToolMark};
+use chela_store::WaitHere as _;
 use chela_testkit::{Script, Step};
 use serde_json::json;
 
@@ -73,7 +74,7 @@ fn put_on_record(home: &Home) {
             tools: &tools,
             rewrite: None,
         };
-        let (id, _) = ledger.begin(&request).unwrap();
+        let (id, _) = ledger.begin(&request).wait().unwrap();
         let outcome = Outcome {
             response: json!({ "text": "answer" }),
             usage: Some(Usage {
@@ -85,10 +86,13 @@ fn put_on_record(home: &Home) {
             cost: Some(1_500),
             ..Outcome::default()
         };
-        ledger.finish(id, &outcome).unwrap();
+        ledger.finish(id, &outcome).wait().unwrap();
         let decision =
             json!({ "turn": request.turn, "call": "c1", "tool": "read", "decision": "run" });
-        ledger.append(AuditKind::ToolDecision, &decision).unwrap();
+        ledger
+            .append(AuditKind::ToolDecision, &decision)
+            .wait()
+            .unwrap();
         messages.push(json!({ "role": "assistant", "content": "answer" }));
     }
 }

@@ -25,6 +25,7 @@ mod logs;
 mod lost_updates;
 mod memory;
 mod models;
+mod old_home;
 mod prompt;
 mod real_model;
 mod sandbox;

@@ -97,7 +97,7 @@ impl Writing<'_> {
             step,
             rewrite: Some(Rewrite::Compaction),
         };
-        let page = self.book.open_page(&call)?;
+        let page = self.book.open_page(&call).await?;
         let mut partial = Partial::default();
         let mut listen = |event| match event {
             Event::Text(text) => partial.text.push_str(&text),
@@ -128,7 +128,7 @@ impl Writing<'_> {
             },
         };
         let usage = answer.usage();
-        self.book.close_page(page, &call, answer);
+        self.book.close_page(page, &call, answer).await;
         let used = self.talk.meter().used;
         // A sum that is not kept changes nothing about the summary.
         let added = self.talk.sessions.add_usage(&self.session, usage, used);

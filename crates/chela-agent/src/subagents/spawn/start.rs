@@ -220,8 +220,7 @@ impl Start<'_> {
             "task": ContentHash::of(&self.ask.task),
             "grant": self.grant,
         });
-        ledger
-            .append(AuditKind::Spawn, &body)
+        chela_store::block_on(ledger.append(AuditKind::Spawn, &body))
             .map(drop)
             .map_err(|error| Refused(format!("Nothing was started: {error}. Tell the user.")))
     }

@@ -3,6 +3,7 @@
 use chela_store::block_on;
 
 use chela_ledger::{AuditFilter, AuditKind};
+use chela_store::WaitHere as _;
 use chela_testkit::Step;
 use chela_tools::Scope;
 use serde_json::json;
@@ -161,6 +162,7 @@ fn every_decision_is_on_record_with_its_reasons() {
             kind: Some(AuditKind::ToolDecision),
             ..AuditFilter::default()
         })
+        .wait()
         .expect("the chain");
     let last = entries.last().expect("a decision").json();
     assert_eq!(last["decision"], "refused");
@@ -173,6 +175,7 @@ fn every_decision_is_on_record_with_its_reasons() {
             kind: Some(AuditKind::Approval),
             ..AuditFilter::default()
         })
+        .wait()
         .expect("the chain");
     assert_eq!(asked.last().expect("an answer").json()["answer"], "nobody");
 }

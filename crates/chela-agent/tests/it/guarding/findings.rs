@@ -6,6 +6,7 @@ use chela_agent::turn::TurnEvent;
 use chela_agent::withheld::Withheld;
 use chela_guard::flow::Taint;
 use chela_ledger::{AuditFilter, AuditKind};
+use chela_store::WaitHere as _;
 use chela_testkit::Step;
 use serde_json::json;
 
@@ -44,6 +45,7 @@ fn w13_what_reads_like_an_order_is_noted_told_or_held_back() {
                 kind: Some(AuditKind::Finding),
                 ..AuditFilter::default()
             })
+            .wait()
             .expect("the chain");
         assert_eq!(found.len(), 1, "{outcome}");
     }

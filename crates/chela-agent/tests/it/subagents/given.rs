@@ -3,6 +3,7 @@
 use chela_store::block_on;
 
 use chela_ledger::{AuditFilter, AuditKind};
+use chela_store::WaitHere as _;
 use chela_testkit::Step;
 use serde_json::json;
 
@@ -65,9 +66,12 @@ fn a_start_is_on_record_before_it_happens() {
     home.say("go");
     home.settle();
     let ledger = home.agents.ledger().expect("a ledger");
-    let verdict = ledger.verify().expect("a verdict");
+    let verdict = ledger.verify().wait().expect("a verdict");
     assert!(verdict.is_sound(), "{verdict:?}");
-    let entries = ledger.audit(&AuditFilter::default()).expect("a list");
+    let entries = ledger
+        .audit(&AuditFilter::default())
+        .wait()
+        .expect("a list");
     assert!(
         entries
             .iter()

@@ -168,11 +168,11 @@ fn sightings(host: &Host, canary: &Canary) -> Result<Vec<Sighting>, Fail> {
     let Some(ledger) = Ledger::open_existing(host)? else {
         return Ok(Vec::new());
     };
-    let entries = ledger.audit(&AuditFilter {
+    let entries = chela_store::block_on(ledger.audit(&AuditFilter {
         kind: Some(AuditKind::Secret),
         about: Some("canary".to_owned()),
         ..AuditFilter::default()
-    })?;
+    }))?;
     let word = |body: &Value, key: &str| body[key].as_str().unwrap_or_default().to_owned();
     Ok(entries
         .iter()

@@ -2,6 +2,7 @@
 
 use chela_core::Host;
 use chela_ledger::{AuditFilter, AuditKind, Ledger, RecordFilter, RecordId};
+use chela_store::block_on;
 use chela_tools::approvals::shown;
 use serde_json::{Value, json};
 
@@ -37,12 +38,12 @@ pub fn run(host: &Host, screen: &mut Screen, turn: Option<i64>, json: bool) -> O
 /// The turn a request belongs to; the newest one's without a number.
 fn turn_of(ledger: &Ledger, request: Option<i64>) -> Result<String, Fail> {
     match request {
-        Some(id) => Ok(ledger.show(RecordId(id))?.summary.turn),
+        Some(id) => Ok(block_on(ledger.show(RecordId(id)))?.summary.turn),
         None => {
-            let newest = ledger.list(&RecordFilter {
+            let newest = block_on(ledger.list(&RecordFilter {
                 limit: Some(1),
                 ..RecordFilter::default()
-            })?;
+            }))?;
             let newest = newest.into_iter().next();
             newest.map(|one| one.turn).ok_or_else(|| {
                 Fail::new("there is no turn on record yet").hint("`chela chat` makes one")
@@ -52,11 +53,11 @@ fn turn_of(ledger: &Ledger, request: Option<i64>) -> Result<String, Fail> {
 }
 
 fn about(ledger: &Ledger, kind: AuditKind, turn: &str) -> Result<Vec<Value>, Fail> {
-    let entries = ledger.audit(&AuditFilter {
+    let entries = block_on(ledger.audit(&AuditFilter {
         kind: Some(kind),
         about: Some(format!("\"turn\":{}", json!(turn))),
         ..AuditFilter::default()
-    })?;
+    }))?;
     Ok(entries.iter().map(|entry| entry.json()).collect())
 }
 

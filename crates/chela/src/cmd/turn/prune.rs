@@ -4,6 +4,7 @@ use chela_agent::keeping::retention;
 use chela_config::model::{BareUnit, ByteSize, DurationText};
 use chela_core::Host;
 use chela_ledger::{Forgotten, Ledger, Retention};
+use chela_store::block_on;
 use serde_json::json;
 
 use super::number;
@@ -21,10 +22,10 @@ pub struct Asked {
 
 pub fn prune(host: &Host, ledger: &Ledger, screen: &mut Screen, asked: &Asked) -> Outcome {
     let keep = asked.retention(host)?;
-    let before = ledger.stored_bytes()?;
+    let before = block_on(ledger.stored_bytes())?;
     let gone = match asked.dry_run {
-        true => ledger.would_retain(keep)?,
-        false => ledger.retain(keep)?,
+        true => block_on(ledger.would_retain(keep))?,
+        false => block_on(ledger.retain(keep))?,
     };
     if asked.json {
         screen.json(&json!({

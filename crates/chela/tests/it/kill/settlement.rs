@@ -3,6 +3,7 @@
 
 use chela_core::Host;
 use chela_ledger::{Ledger, Limit, LimitOf, LimitScope, RecordFilter, ReserveAsk};
+use chela_store::WaitHere as _;
 use chela_testkit::{Script, Step, Tokens};
 use serde_json::json;
 
@@ -41,7 +42,7 @@ fn a_killed_call_is_paid_once_at_most() {
     let host = Host::fixed(scene.home.path(""));
     let path = scene.home.path(".chela/state/ledger.sqlite");
     let ledger = Ledger::open_file(&host, &path).unwrap();
-    let records = ledger.list(&RecordFilter::default()).unwrap();
+    let records = ledger.list(&RecordFilter::default()).wait().unwrap();
     assert!(
         records.len() >= scene.endpoint.calls().len(),
         "something was sent that is not on record"
@@ -69,7 +70,7 @@ fn a_killed_call_is_paid_once_at_most() {
     assert_eq!(self::spent(&ledger, &records[0].session), spent);
     let again = Ledger::open_file(&host, &path).unwrap();
     assert_eq!(self::spent(&again, &records[0].session), spent);
-    assert!(again.verify().unwrap().is_sound());
+    assert!(again.verify().wait().unwrap().is_sound());
 }
 
 /// Tokens that count against a session.
@@ -86,5 +87,5 @@ fn spent(ledger: &Ledger, session: &str) -> u64 {
         session: session.into(),
         ..ReserveAsk::default()
     };
-    ledger.used(&ask, &limit).unwrap().tokens
+    ledger.used(&ask, &limit).wait().unwrap().tokens
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
 use chela_core::Host;
 use chela_core::secret::Redactor;
-use chela_store::FileError;
+use chela_store::StoreError;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::record::Recents;
@@ -25,7 +25,7 @@ pub struct Ledger {
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
     #[error(transparent)]
-    Store(#[from] FileError),
+    Store(#[from] StoreError),
     #[error("{} cannot be used: {source}", path.display())]
     File {
         path: PathBuf,

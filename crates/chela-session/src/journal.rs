@@ -14,7 +14,7 @@ use std::time::Duration;
 use chela_config::Loaded;
 use chela_config::model::BareUnit;
 use chela_core::{AgentId, Host};
-use chela_store::FileError;
+use chela_store::StoreError;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 pub use keep::{Author, TrustAfter};
@@ -44,7 +44,7 @@ pub struct Retention {
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     #[error(transparent)]
-    File(#[from] FileError),
+    File(#[from] StoreError),
     #[error("{} has a name that is no text, which the journal cannot hold", path.display())]
     Name { path: PathBuf },
     #[error("{} needs more room than guard.journal.size ({most} bytes) gives", path.display())]

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use chela_core::Host;
-use chela_store::FileError;
+use chela_store::StoreError;
 use rusqlite::{Connection, OpenFlags, params};
 use serde_json::json;
 
@@ -30,7 +30,7 @@ pub struct Salvaged {
 /// the damaged file aside so that a new one can begin. Nothing is deleted.
 pub fn salvage(host: &Host, path: &Path, folder: &Path) -> Result<Salvaged, SessionError> {
     let mut saved = Salvaged::default();
-    std::fs::create_dir_all(folder).map_err(|source| FileError::Folder {
+    std::fs::create_dir_all(folder).map_err(|source| StoreError::Folder {
         path: folder.to_owned(),
         source,
     })?;

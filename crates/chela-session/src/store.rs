@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use chela_core::secret::Redactor;
 use chela_core::{AgentId, ContentHash, Host, SessionKey};
-use chela_store::FileError;
+use chela_store::StoreError;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use serde::Serialize;
 
@@ -45,7 +45,7 @@ pub struct Session {
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     #[error(transparent)]
-    File(#[from] FileError),
+    File(#[from] StoreError),
     #[error("an entry for {} cannot be written as JSON", path.display())]
     Unwritable {
         path: PathBuf,

@@ -3,7 +3,7 @@ use std::os::unix::fs::PermissionsExt;
 use crate::testing::Desk;
 use crate::{Ledger, LedgerError, ledger_file};
 use chela_core::Host;
-use chela_store::FileError;
+use chela_store::StoreError;
 
 #[test]
 fn the_file_is_its_owners_alone() {
@@ -31,7 +31,7 @@ fn a_newer_file_is_left_alone() {
     assert!(
         matches!(
             error,
-            LedgerError::Store(FileError::Newer { found: 99, .. })
+            LedgerError::Store(StoreError::Newer { found: 99, .. })
         ),
         "{error}"
     );
@@ -52,7 +52,7 @@ fn damage_is_explained() {
     .unwrap();
     let error = Ledger::open(&host).unwrap_err();
     assert!(
-        matches!(error, LedgerError::Store(FileError::Damaged { .. })),
+        matches!(error, LedgerError::Store(StoreError::Damaged { .. })),
         "{error}"
     );
     assert!(error.to_string().contains("ledger.sqlite"));

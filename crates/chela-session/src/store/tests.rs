@@ -1,7 +1,7 @@
 use std::process::{Command, Stdio};
 
 use chela_model::Message;
-use chela_store::FileError;
+use chela_store::StoreError;
 
 use super::super::tests_support::{Fixture, HOUR, assistant, key, user};
 use super::super::{Daily, Meta, ModelSource, Override, ResetRules, ResetWhy, Sessions};
@@ -114,7 +114,7 @@ fn a_newer_file_is_refused_and_left_alone() {
     let error = Sessions::open_file(&fixture.host, &path).unwrap_err();
     assert!(matches!(
         error,
-        SessionError::File(FileError::Newer { found: 99, .. })
+        SessionError::File(StoreError::Newer { found: 99, .. })
     ));
     assert!(error.to_string().contains("newer Chela"), "{error}");
 }
@@ -148,7 +148,7 @@ fn damage_is_explained_and_what_is_left_is_saved() {
         .and_then(|found| sessions.branch(&found.unwrap()))
         .unwrap_err();
     assert!(
-        matches!(error, SessionError::File(FileError::Damaged { .. })),
+        matches!(error, SessionError::File(StoreError::Damaged { .. })),
         "{error:?}"
     );
     drop(sessions);
@@ -182,7 +182,7 @@ fn a_file_that_is_no_database_is_not_touched() {
     let host = chela_core::Host::fixed(dir.path());
     let error = Sessions::open_file(&host, &path).unwrap_err();
     assert!(
-        matches!(error, SessionError::File(FileError::Damaged { .. })),
+        matches!(error, SessionError::File(StoreError::Damaged { .. })),
         "{error:?}"
     );
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);

@@ -2,7 +2,8 @@ use std::path::PathBuf;
 
 use rusqlite::Connection;
 
-use crate::{Fault, FileError, Format, Room, open, open_in_memory};
+use super::{Format, Room, open, open_in_memory};
+use crate::{Fault, StoreError};
 
 const OLD: Format = Format {
     name: "the list",
@@ -59,7 +60,7 @@ fn a_newer_file_is_left_as_it_is() {
     let error = open(&path, &OLD).unwrap_err();
     assert!(matches!(
         error,
-        FileError::Newer {
+        StoreError::Newer {
             found: 2,
             known: 1,
             ..
@@ -106,4 +107,80 @@ fn the_file_is_its_owners_alone() {
         let mode = std::fs::metadata(&name).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{suffix}");
     }
+}
+
+#[test]
+fn a_side_file_that_cannot_be_used_is_named() {
+    let (_home, path) = file();
+    drop(open(&path, &OLD).unwrap());
+    // Nobody can open a link to nowhere, whoever they are.
+    std::os::unix::fs::symlink("nowhere/at-all", super::side_file(&path, "-shm")).unwrap();
+    let told = open(&path, &OLD).unwrap_err().to_string();
+    assert!(told.contains("list.sqlite-shm beside it"), "{told}");
+}
+
+#[test]
+fn a_path_that_is_too_long_is_called_so() {
+    let home = tempfile::tempdir().unwrap();
+    let mut path = home.path().to_owned();
+    while path.as_os_str().len() < 600 {
+        path.push("a-folder-with-a-rather-long-name-in-the-middle-of-nowhere");
+    }
+    let told = open(&path.join("list.sqlite"), &OLD)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        told.starts_with("the path of the list is too long: "),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_shared_side_file_without_room_means_a_full_disk() {
+    let error = rusqlite::Error::SqliteFailure(
+        rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_SHMSIZE),
+        None,
+    );
+    assert_eq!(Fault::of(&error), Fault::DiskFull);
+    let error = rusqlite::Error::SqliteFailure(
+        rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_READ),
+        Some("disk I/O error".to_owned()),
+    );
+    let told = OLD.explain(std::path::Path::new("/x"), error).to_string();
+    assert_eq!(told, "the list /x failed: disk I/O error");
+}
+
+#[test]
+fn where_nothing_can_be_written_the_newest_rows_are_read_all_the_same() {
+    let (_home, path) = file();
+    let connection = open(&path, &OLD).unwrap();
+    connection
+        .execute_batch("INSERT INTO things VALUES ('old'); PRAGMA wal_checkpoint")
+        .unwrap();
+    connection
+        .execute_batch("INSERT INTO things VALUES ('new')")
+        .unwrap();
+    // As a backup taken while it ran: the log is there, and a link to nowhere stands where the
+    // file that processes share would have to be made.
+    let copy = path.with_file_name("copy.sqlite");
+    for suffix in ["", "-wal"] {
+        std::fs::copy(
+            super::side_file(&path, suffix),
+            super::side_file(&copy, suffix),
+        )
+        .unwrap();
+    }
+    std::os::unix::fs::symlink("nowhere/at-all", super::side_file(&copy, "-shm")).unwrap();
+    let opened = super::open_existing(&copy, &OLD).unwrap().unwrap();
+    assert!(!opened.may_write);
+    let rows: i64 = opened
+        .connection
+        .query_row("SELECT count(*) FROM things", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(rows, 2);
+    let older = super::open_existing(&copy, &NEW).unwrap_err();
+    assert!(
+        matches!(older, StoreError::Older { found: 1, .. }),
+        "{older}"
+    );
 }

@@ -1,0 +1,87 @@
+//! Opening a file that is there, even where nothing can be written: a backup on a read-only
+//! disk, a disk without a byte left.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::format::{Format, version_of};
+use super::opening::{OpenedFile, open_file, refuse_newer, set_up};
+use super::sound::FileState;
+use crate::error::StoreError;
+
+/// The way SQLite reads a file whose disk knows no locks.
+const NO_LOCKS: &std::ffi::CStr = if cfg!(windows) {
+    c"win32-none"
+} else {
+    c"unix-none"
+};
+
+/// Opens a file for writing if that can be, for reading if not; `None` when there is none.
+pub(crate) fn open_existing(
+    path: &Path,
+    format: &Format,
+) -> Result<Option<OpenedFile>, StoreError> {
+    if FileState::of(path) == FileState::Absent {
+        return Ok(None);
+    }
+    match open_file(path, format) {
+        Err(
+            refused @ (StoreError::ReadOnly { .. }
+            | StoreError::SideFile { .. }
+            | StoreError::DiskFull { .. }),
+        ) => match open_read_only(path, format) {
+            // What kept it from being written is the nearer trouble.
+            Err(StoreError::ReadOnly { .. } | StoreError::Other { .. }) => Err(refused),
+            opened => opened.map(Some),
+        },
+        opened => opened.map(Some),
+    }
+}
+
+fn open_read_only(path: &Path, format: &Format) -> Result<OpenedFile, StoreError> {
+    let (connection, found) = with_locks(path)
+        .or_else(|_| without_side_files(path))
+        .map_err(|error| format.explain(path, error))?;
+    refuse_newer(path, format, found)?;
+    if found < format.version() {
+        return Err(StoreError::Older {
+            name: format.name,
+            path: path.to_owned(),
+            found,
+            known: format.version(),
+        });
+    }
+    Ok(OpenedFile {
+        connection,
+        state: FileState::Present,
+        may_write: false,
+    })
+}
+
+/// Beside a process that writes it, or where side files can be made.
+fn with_locks(path: &Path) -> rusqlite::Result<(Connection, i64)> {
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    looked_at(connection)
+}
+
+/// Where no side file can be made: the index of what was written last is made in memory, so
+/// that is read too, which `immutable` would leave out. Nobody else can be writing there.
+fn without_side_files(path: &Path) -> rusqlite::Result<(Connection, i64)> {
+    let connection =
+        Connection::open_with_flags_and_vfs(path, OpenFlags::SQLITE_OPEN_READ_ONLY, NO_LOCKS)?;
+    connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+    looked_at(connection)
+}
+
+fn looked_at(connection: Connection) -> rusqlite::Result<(Connection, i64)> {
+    set_up(&connection)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.pragma_update(None, "query_only", "ON")?;
+    let found = version_of(&connection)?;
+    // The version may come from the first page alone; a table is read as a query would read it.
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| {
+        row.get::<_, i64>(0)
+    })?;
+    Ok((connection, found))
+}

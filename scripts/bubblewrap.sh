@@ -29,8 +29,21 @@ if [ ! -x "$folder/usr/bin/bwrap" ]; then
     command -v apt-get >/dev/null && command -v dpkg >/dev/null ||
         cannot "bubblewrap is not installed, and only Debian's packages are unpacked by this script"
     cd "$folder"
-    apt-get -o Acquire::Retries=1 -o Acquire::http::Timeout=15 download bubblewrap \
-        >"$folder/log" 2>&1 || cannot "the package cannot be had: $(tail -n 1 "$folder/log")"
+    get() {
+        apt-get -o Acquire::Retries=1 -o Acquire::http::Timeout=15 "$@" >>"$folder/log" 2>&1
+    }
+    # With lists of packages that are this folder's, so that no right is needed.
+    get_anew() {
+        get -o "Dir::State::lists=$folder/lists" -o "Dir::Cache=$folder/cache" \
+            -o APT::Sandbox::User=root "$@"
+    }
+    : >"$folder/log"
+    # A new machine has no lists of packages, an old one lists of packages that are gone.
+    get download bubblewrap || {
+        mkdir -p "$folder/lists/partial" "$folder/cache/archives/partial"
+        get_anew update && get_anew download bubblewrap
+    } || cannot "the package cannot be had: $(tail -n 1 "$folder/log")"
+    rm -rf "$folder/lists" "$folder/cache"
     dpkg -x bubblewrap_*.deb "$folder" >>"$folder/log" 2>&1 ||
         cannot "the package cannot be unpacked: $(tail -n 1 "$folder/log")"
 fi

@@ -1,8 +1,10 @@
 //! The chores of the repository: `cargo xtask <chore>`.
 
+mod deny;
 #[cfg(test)]
 mod dependencies;
 mod docs;
+mod fuzz;
 #[cfg(test)]
 mod keys;
 #[cfg(test)]
@@ -19,9 +21,18 @@ cargo xtask <chore>
   snap             accept new snapshots and regenerate the generated docs
   docs [--check]   build the API docs, write or check the generated pages
   bench [FILTER]   run the benchmarks
-  fuzz [SECONDS]   run every fuzz target for a while (default 60 s each)
+  bench many       long histories and many sessions only: CPU, fsyncs, turns/s, stalls, memory
+  dist             the binary that is handed to people: target/dist/chela
+  deny             licences, sources, banned crates and second versions (deny.toml), offline
+  fuzz [SECONDS]   run every fuzz target for a while on made-up inputs (default 10 s each)
+  fuzz guided [SECONDS]
+                   the same with libFuzzer (needs cargo-fuzz; default 60 s each)
   guard-bench FILE replay recorded attacks through the agent and print the table
-  ci               what a change must pass: fmt, lint, test, docs
+  retrieval-bench DIR […]
+                   measure the search of memory on question sets
+  ranking-bench […]
+                   measure how well messages find their skill
+  ci               what a change must pass: fmt, deny, lint, test with fuzzing, docs
 ";
 
 /// A chore either works or says which command failed.
@@ -38,10 +49,17 @@ fn main() -> ExitCode {
         ["snap"] => snap(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
+        ["bench", "many", rest @ ..] => bench_many(rest),
         ["bench", rest @ ..] => bench(rest),
-        ["fuzz"] => fuzz("60"),
-        ["fuzz", seconds] => fuzz(seconds),
-        ["guard-bench", file] => guard_bench(file),
+        ["guard-bench", file] => example("chela-agent", "guard_bench", &[file]),
+        ["retrieval-bench", rest @ ..] => example("chela-memory", "retrieval_bench", rest),
+        ["ranking-bench", rest @ ..] => example("chela-skills", "ranking_bench", rest),
+        ["dist"] => cargo(&["build", "--profile", "dist", "--package", "chela"]),
+        ["deny"] => deny::check(),
+        ["fuzz", "guided"] => fuzz::guided("60"),
+        ["fuzz", "guided", seconds] => fuzz::guided(seconds),
+        ["fuzz"] => fuzz::smoke("10"),
+        ["fuzz", seconds] => fuzz::smoke(seconds),
         ["ci"] => ci(),
         _ => Err(format!("{HELP}\nunknown chore: {}", words.join(" "))),
     };
@@ -87,46 +105,23 @@ fn bench(rest: &[&str]) -> Outcome {
     cargo(&args)
 }
 
-fn fuzz(seconds: &str) -> Outcome {
-    let list = std::fs::read_dir("fuzz/fuzz_targets")
-        .map_err(|error| format!("fuzz/fuzz_targets: {error}"))?;
-    let mut targets: Vec<String> = list
-        .filter_map(|entry| entry.ok()?.path().file_stem()?.to_str().map(str::to_owned))
-        .collect();
-    targets.sort();
-    for target in targets {
-        // The stable compiler has everything libFuzzer needs but the permission to use it.
-        let limit = format!("-max_total_time={seconds}");
-        run(Command::new(cargo_bin()).env("RUSTC_BOOTSTRAP", "1").args([
-            "fuzz",
-            "run",
-            "--sanitizer",
-            "none",
-            &target,
-            "--",
-            &limit,
-        ]))?;
-    }
-    Ok(())
+fn bench_many(rest: &[&str]) -> Outcome {
+    let mut args = vec!["bench", "--package", "chela-agent", "--bench", "many", "--"];
+    args.extend(rest);
+    cargo(&args)
 }
 
 /// In a program of its own, so that chores need not be built with the agent.
-fn guard_bench(file: &str) -> Outcome {
-    cargo(&[
-        "run",
-        "--quiet",
-        "--release",
-        "--package",
-        "chela-agent",
-        "--example",
-        "guard_bench",
-        "--",
-        file,
-    ])
+fn example(package: &str, name: &str, rest: &[&str]) -> Outcome {
+    let mut args = vec!["run", "--quiet", "--release", "--package", package];
+    args.extend(["--example", name, "--"]);
+    args.extend(rest);
+    cargo(&args)
 }
 
 fn ci() -> Outcome {
     cargo(&["fmt", "--all", "--check"])?;
+    deny::check()?;
     lint()?;
     test(&[])?;
     docs::check()

@@ -5,6 +5,8 @@
     reason = "a benchmark that cannot be set up has nothing to measure"
 )]
 
+use chela_store::block_on;
+
 use chela_core::{Host, SessionKey};
 use chela_model::{Message, Part};
 use chela_reply::{Gate, GateSettings};
@@ -20,9 +22,7 @@ fn main() {
     let key = |text: &str| SessionKey::parse(text).expect("a key");
     let said = "A sentence of ordinary length, as people write them. ".repeat(8);
 
-    let long = sessions
-        .current(&key("agent:main:long"), &rules)
-        .expect("a session");
+    let long = block_on(sessions.current(&key("agent:main:long"), &rules)).expect("a session");
     let bodies: Vec<Body> = (0..2_000)
         .map(|n| {
             Body::plain(if n % 2 == 0 {
@@ -35,39 +35,35 @@ fn main() {
             })
         })
         .collect();
-    sessions.append_all(&long, &bodies).expect("entries");
+    block_on(sessions.append_all(&long, &bodies)).expect("entries");
     let bytes = said.len() * bodies.len();
     measure("branch of 2,000 entries", bytes, || {
-        sessions.branch(&long).map(|branch| branch.len())
+        block_on(sessions.branch(&long)).map(|branch| branch.len())
     })
     .print(None);
     measure("context of 2,000 entries", bytes, || {
-        sessions.context(&long).map(|messages| messages.len())
+        block_on(sessions.context(&long)).map(|messages| messages.len())
     })
     .print(None);
 
-    let other = sessions
-        .current(&key("agent:main:main"), &rules)
-        .expect("a session");
+    let other = block_on(sessions.current(&key("agent:main:main"), &rules)).expect("a session");
     measure("append one entry, on the disk", said.len(), || {
-        sessions.append(&other, Body::plain(Message::user(said.clone())))
+        block_on(sessions.append(&other, Body::plain(Message::user(said.clone()))))
     })
     .print(None);
     let memory = Sessions::in_memory(&host).expect("sessions");
-    let light = memory
-        .current(&key("agent:main:main"), &rules)
-        .expect("a session");
+    let light = block_on(memory.current(&key("agent:main:main"), &rules)).expect("a session");
     measure("append one entry, in memory", said.len(), || {
-        memory.append(&light, Body::plain(Message::user(said.clone())))
+        block_on(memory.append(&light, Body::plain(Message::user(said.clone()))))
     })
     .print(None);
 
     for n in 0..10_000 {
         let key = key(&format!("agent:main:telegram:group:{n}"));
-        memory.current(&key, &rules).expect("a session");
+        block_on(memory.current(&key, &rules)).expect("a session");
     }
     measure("list 10,000 sessions", 0, || {
-        memory.list(&Filter::default()).map(|found| found.len())
+        block_on(memory.list(&Filter::default())).map(|found| found.len())
     })
     .print(None);
 

@@ -9,10 +9,13 @@ use chela_config::{AgentView, Loaded};
 use chela_core::secret::{Redactor, Secret, is_guessable};
 use chela_core::{AgentId, Host, SessionKey};
 use chela_ledger::Ledger;
+use chela_memory::AgentMemory;
+use chela_memory::transcript::TranscriptSource;
 use chela_model::{Chain, Http, KeyWitness, Models, ResolveError, Selection};
 use chela_tools::handles::Handles;
 use chela_workspace::trust::Custody;
 
+use crate::agent_memory::{ClosedTranscripts, MemoryAsk, agent_memory};
 use crate::assemble::{AssembleError, Assembler};
 use crate::conversation::{Conversation, ConversationAsk};
 use crate::file_trust::FileTrust;
@@ -34,6 +37,7 @@ pub struct Agents {
     pub(crate) assembler: Assembler<Host, Arc<Loaded>>,
     sessions: Mutex<BTreeMap<AgentId, Arc<Sessions>>>,
     journals: Mutex<BTreeMap<AgentId, Arc<Journal>>>,
+    memories: Mutex<BTreeMap<AgentId, Option<Arc<AgentMemory>>>>,
     ledger: OnceLock<Option<Arc<Ledger>>>,
     redactor: OnceLock<Arc<Redactor>>,
     custodies: OnceLock<Vec<Arc<Custody>>>,
@@ -72,6 +76,7 @@ impl Agents {
             assembler: Assembler::new(host.clone(), Arc::clone(&loaded)),
             sessions: Mutex::default(),
             journals: Mutex::default(),
+            memories: Mutex::default(),
             ledger: OnceLock::new(),
             custodies: OnceLock::new(),
             redactor: OnceLock::new(),
@@ -100,8 +105,11 @@ impl Agents {
     }
 
     /// Opens a conversation, which begins or goes on.
-    pub fn conversation(self: &Arc<Self>, ask: ConversationAsk) -> Result<Conversation, OpenError> {
-        Conversation::open(Arc::clone(self), ask)
+    pub async fn conversation(
+        self: &Arc<Self>,
+        ask: ConversationAsk,
+    ) -> Result<Conversation, OpenError> {
+        Conversation::open(Arc::clone(self), ask).await
     }
 
     /// The sessions of an agent.
@@ -114,6 +122,32 @@ impl Agents {
         sessions.hide_with(self.redactor());
         all.insert(agent.clone(), Arc::clone(&sessions));
         Ok(sessions)
+    }
+
+    /// The one open memory of an agent: its tools, its chat and the commands ask the same. `None`
+    /// where memory is switched off and for an agent there is none of.
+    pub fn memory(&self, agent: &AgentId) -> Option<Arc<AgentMemory>> {
+        let mut all = self.memories.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(memory) = all.get(agent) {
+            return memory.clone();
+        }
+        let view = self.loaded.agent(agent)?;
+        let transcripts = || -> Arc<dyn TranscriptSource> {
+            match self.sessions(agent) {
+                Ok(sessions) => sessions,
+                Err(error) => Arc::new(ClosedTranscripts::new(&error)),
+            }
+        };
+        let memory = agent_memory(&MemoryAsk {
+            host: &self.host,
+            loaded: &self.loaded,
+            view: &view,
+            trust: &self.file_trust(),
+            redactor: &self.redactor(),
+            transcripts: &|| Some(transcripts()),
+        });
+        all.insert(agent.clone(), memory.clone());
+        memory
     }
 
     /// What takes secrets out of everything that is kept, shown or sent.

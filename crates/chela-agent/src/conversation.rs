@@ -39,7 +39,7 @@ use crate::toolset;
 use crate::turn::{ContextMeter, Surface, TurnError, TurnOutcome};
 use crate::writes::Writes;
 use chela_reply::{ACK_MAX_CHARS, GateSettings, WithWord};
-use chela_session::{ResetRules, ResetWhy, Session, SessionError, Sessions, Source};
+use chela_session::{ResetRules, ResetWhy, Session, SessionError, Sessions, Settings, Source};
 
 pub(crate) use compacting::threshold;
 pub use compacting::{CompactError, Compacted};
@@ -71,7 +71,7 @@ pub struct OwnTools(pub Vec<Arc<dyn Tool>>);
 impl std::fmt::Debug for OwnTools {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list()
-            .entries(self.0.iter().map(|tool| tool.spec().name))
+            .entries(self.0.iter().map(|tool| &tool.spec().name))
             .finish()
     }
 }
@@ -163,6 +163,8 @@ impl Drop for Waits<'_> {
 /// What changes while a conversation goes on.
 struct State {
     session: Session,
+    /// What was chosen for it, as of the last turn or command.
+    settings: Settings,
     prefix: Option<Arc<Prefix>>,
     last: Usage,
     meter: ContextMeter,
@@ -180,11 +182,11 @@ impl std::fmt::Debug for Conversation {
 }
 
 impl Conversation {
-    pub(crate) fn open(agents: Arc<Agents>, ask: ConversationAsk) -> Result<Self, OpenError> {
-        Self::open_as(agents, ask, Role::default())
+    pub(crate) async fn open(agents: Arc<Agents>, ask: ConversationAsk) -> Result<Self, OpenError> {
+        Self::open_as(agents, ask, Role::default()).await
     }
 
-    pub(crate) fn open_as(
+    pub(crate) async fn open_as(
         agents: Arc<Agents>,
         ask: ConversationAsk,
         role: Role,
@@ -194,10 +196,12 @@ impl Conversation {
             .who_of(ask.agent.as_ref(), ask.session.as_ref())?;
         let view = agents.view(&agent)?;
         let sessions = agents.sessions(&agent)?;
-        let session = sessions.current(&key, &agents.reset_rules(&key, ask.channel.as_deref()))?;
-        let info = sessions.info(&session)?;
+        let session = sessions
+            .current(&key, &agents.reset_rules(&key, ask.channel.as_deref()))
+            .await?;
+        let info = sessions.info(&session).await?;
         // A sub-agent has what it was given when it was started, whoever talks to it later.
-        let branch = sessions.branch(&session)?;
+        let branch = sessions.branch(&session).await?;
         let kept = match key.is_subagent() {
             true => kept_grant(&branch, &key),
             false => None,
@@ -235,6 +239,7 @@ impl Conversation {
                     window: None,
                 },
                 session,
+                settings: info.settings,
                 prefix: None,
                 last: Usage::default(),
                 fallback: None,
@@ -256,7 +261,7 @@ impl Conversation {
             stopping: AtomicBool::new(false),
             stopped: Notify::new(),
         };
-        talk.note_replaced(&talk.session());
+        talk.note_replaced(&talk.session()).await;
         Ok(talk)
     }
 
@@ -355,9 +360,10 @@ impl Conversation {
     }
 
     /// The owner says that what was read so far is no reason to ask. The words keep their labels.
-    pub fn release_taint(&self) -> Result<(), SessionError> {
+    pub async fn release_taint(&self) -> Result<(), SessionError> {
         self.sessions
-            .append(&self.session(), GuardMark::Released.into())?;
+            .append(&self.session(), GuardMark::Released.into())
+            .await?;
         self.seen.with(Provenance::release);
         Ok(())
     }
@@ -390,6 +396,18 @@ impl Conversation {
         &self.agents
     }
 
+    /// What was chosen for this session over the config.
+    pub(crate) fn settings(&self) -> Settings {
+        self.with(|state| state.settings.clone())
+    }
+
+    /// Another process may have chosen something else meanwhile.
+    pub(crate) async fn refresh_settings(&self) -> Result<(), SessionError> {
+        let settings = self.info().await?.settings;
+        self.with(|state| state.settings = settings);
+        Ok(())
+    }
+
     /// How full the context was at the last call.
     pub fn meter(&self) -> ContextMeter {
         self.with(|state| state.meter)
@@ -399,18 +417,14 @@ impl Conversation {
     pub fn chain(&self) -> Result<Chain, ResolveError> {
         let chosen = match &self.ask.model {
             Some(model) => Some(model.clone()),
-            None => self
-                .sessions
-                .info(&self.session())
-                .ok()
-                .and_then(|info| info.settings.model),
+            None => self.settings().model,
         };
         self.agents.chain(&self.view, chosen.as_deref())
     }
 
     /// The tools of this session.
-    pub fn toolbox(&self) -> Result<Toolbox, OpenError> {
-        Ok(self.prefix()?.toolbox.clone())
+    pub async fn toolbox(&self) -> Result<Toolbox, OpenError> {
+        Ok(self.prefix().await?.toolbox.clone())
     }
 
     /// The message's own limits on tools: they are enforced when a tool runs, so that the list a
@@ -428,11 +442,11 @@ impl Conversation {
     }
 
     /// The session as it stands now: begins anew where the reset rules say so.
-    pub(crate) fn roll_over(&self) -> Result<Session, SessionError> {
+    pub(crate) async fn roll_over(&self) -> Result<Session, SessionError> {
         let rules = self
             .agents
             .reset_rules(&self.key, self.ask.channel.as_deref());
-        let session = self.sessions.current(&self.key, &rules)?;
+        let session = self.sessions.current(&self.key, &rules).await?;
         let moved = self.with(|state| {
             let moved = state.session.id != session.id;
             if moved {
@@ -442,26 +456,28 @@ impl Conversation {
             state.session = session.clone();
             moved
         });
+        self.refresh_settings().await?;
         if moved {
             self.agents.assembler.refresh(&self.view.id);
-            self.note_replaced(&session);
+            self.note_replaced(&session).await;
         }
         Ok(session)
     }
 
     /// Begins anew under the same key. The old conversation is kept.
-    pub fn begin_anew(&self) -> Result<Session, SessionError> {
+    pub async fn begin_anew(&self) -> Result<Session, SessionError> {
         self.children.0.stop();
         let old = self.session();
-        let session = self.sessions.reset(&old, ResetWhy::Asked)?;
+        let session = self.sessions.reset(&old, ResetWhy::Asked).await?;
         self.with(|state| {
             state.prefix = None;
             state.meter = ContextMeter::default();
             state.last = Usage::default();
             state.session = session.clone();
         });
+        self.refresh_settings().await?;
         self.agents.assembler.refresh(&self.view.id);
-        self.write_note_of(&old);
+        self.write_note_of(&old).await;
         Ok(session)
     }
 

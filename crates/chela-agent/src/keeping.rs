@@ -56,9 +56,9 @@ impl Agents {
         // What cannot be put away now is put away another day.
         let work = move || {
             for agent in agents.loaded.agents() {
-                let _ = agents.put_away(&agent);
+                let _ = chela_store::block_on(agents.put_away(&agent));
             }
-            chela_tools::sandbox::prune(&agents.host, &agents.loaded);
+            chela_sandbox::prune(&agents.host, &agents.loaded);
             if let Ok(Some(ledger)) = Ledger::open_existing(&agents.host) {
                 let _ = ledger.retain_daily(retention(&agents.loaded));
             }
@@ -85,7 +85,7 @@ impl Agents {
     }
 
     /// Puts the sessions of sub-agents away that ended `archiveAfterMinutes` ago.
-    fn put_away(&self, agent: &AgentId) -> Result<(), SessionError> {
+    async fn put_away(&self, agent: &AgentId) -> Result<(), SessionError> {
         let Ok(view) = self.view(agent) else {
             return Ok(());
         };
@@ -95,14 +95,14 @@ impl Agents {
             return Ok(());
         };
         let now = self.host.unix_millis();
-        for info in sessions.list(&Filter::default())? {
+        for info in sessions.list(&Filter::default()).await? {
             let idle = now.saturating_sub(info.updated);
             let is_over = info.key.is_subagent()
                 && !info.pinned
                 && !self.is_running(&info.key)
                 && idle >= minutes.saturating_mul(60_000);
-            if is_over && let Some(session) = sessions.by_id(info.session_id.as_str())? {
-                sessions.archive(&session)?;
+            if is_over && let Some(session) = sessions.by_id(info.session_id.as_str()).await? {
+                sessions.archive(&session).await?;
             }
         }
         Ok(())

@@ -5,6 +5,7 @@
 //! kept. Live turns, previews and reports all come through the same [`assemble`].
 
 pub mod agent;
+mod agent_memory;
 pub mod assemble;
 mod audited;
 pub mod canary;

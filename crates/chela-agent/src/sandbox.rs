@@ -6,8 +6,8 @@ use chela_config::model::{ExecMode, WorkspaceAccess};
 use chela_config::{AgentView, Loaded};
 use chela_core::{Host, SessionKey};
 use chela_prompt as prompt;
+use chela_sandbox::{Network, Plan, SandboxAsk, Standing, standing, wants};
 use chela_skills::AgentSkills;
-use chela_tools::sandbox::{Network, Plan, SandboxAsk, Standing, standing, wants};
 
 /// Whose session.
 #[derive(Debug, Clone, Copy)]

@@ -7,27 +7,25 @@ use chela_config::model::WorkspaceAccess;
 use chela_config::{AgentView, Loaded};
 use chela_core::secret::Redactor;
 use chela_core::{Host, SessionKey, Trust};
-use chela_memory::MemorySettings;
-use chela_memory::settings::configured_index_file;
-use chela_memory::source::Places as MemoryPlaces;
+use chela_memory::AgentMemory;
 use chela_model::{Input, ModelInfo, ToolSchema};
 use chela_prompt::Tool as ListedTool;
+use chela_sandbox::Standing;
 use chela_skills::AgentSkills;
 use chela_tools::exec::{Commands, CommandsAsk, CommandsSetup};
 use chela_tools::handles::Handles;
 use chela_tools::place::{Access, Root, TrustOf};
-use chela_tools::sandbox::Standing;
 use chela_tools::web::web_tools;
 use chela_tools::{
     ImageInput, Journal, MemoryAccess, ModelFacts, NoSessions, NoSpawner, Sender, SessionsView,
     Spawner, Spec, Toolbox, ToolboxSettings,
 };
 
+use crate::agent_memory::{MemoryAsk, agent_memory};
 use crate::assemble::Size;
 use crate::file_trust::FileTrust;
 use crate::sandbox;
 use crate::secrets::Vault;
-use crate::vectors::vectors_of;
 
 /// What the tools of one session are made from.
 pub struct ToolsetAsk<'a> {
@@ -46,6 +44,8 @@ pub struct ToolsetAsk<'a> {
     /// Keeps what file tools replace. `None` where nothing is run.
     pub journal: Option<Arc<dyn Journal>>,
     pub trust: &'a FileTrust,
+    /// The agent's open memory. `None` where it is switched off.
+    pub memory: Option<Arc<AgentMemory>>,
     /// Takes secrets out of what tools say.
     pub redactor: Arc<Redactor>,
     /// Secrets tools may use by name.
@@ -74,7 +74,10 @@ pub fn toolbox(ask: &ToolsetAsk<'_>) -> Toolbox {
         spool: ask.spool.clone(),
         sessions: Arc::clone(&ask.sessions),
         spawner: ask.spawner.clone(),
-        memory: memory(ask),
+        memory: ask.memory.clone().map(|memory| MemoryAccess {
+            memory,
+            audience: ask.session.audience(),
+        }),
         redactor: Arc::clone(&ask.redactor),
         others: ask
             .commands
@@ -106,9 +109,9 @@ pub fn fitting(toolbox: Toolbox, size: Size) -> Toolbox {
 
 pub fn schema_of(spec: &Spec) -> ToolSchema {
     ToolSchema {
-        name: spec.name.to_owned(),
-        description: spec.description.clone(),
-        parameters: spec.parameters.clone(),
+        name: spec.name.to_string(),
+        description: spec.description.to_string(),
+        parameters: spec.parameters.as_ref().clone(),
     }
 }
 
@@ -131,9 +134,9 @@ pub fn preview(ask: &PreviewAsk<'_>) -> Vec<ToolSchema> {
 /// What a tool does to the world, and through which arguments.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct ToolEffect {
-    pub tool: &'static str,
+    pub tool: String,
     pub effect: chela_tools::Effect,
-    pub sinks: &'static [chela_tools::Sink],
+    pub sinks: Vec<chela_tools::Sink>,
 }
 
 /// The effects of the tools an agent's main session would get.
@@ -156,9 +159,9 @@ pub fn effects(
         skills,
     });
     let effect = |spec: &Spec| ToolEffect {
-        tool: spec.name,
+        tool: spec.name.to_string(),
         effect: spec.effect,
-        sinks: spec.sinks,
+        sinks: spec.sinks.to_vec(),
     };
     toolbox.specs().map(effect).collect()
 }
@@ -195,6 +198,14 @@ fn preview_toolbox(ask: &PreviewAsk<'_>) -> Toolbox {
         spawner: Some(Arc::new(NoSpawner)),
         journal: None,
         trust: &FileTrust::default(),
+        memory: agent_memory(&MemoryAsk {
+            host: ask.host,
+            loaded: ask.loaded,
+            view: ask.view,
+            trust: &FileTrust::default(),
+            redactor: &Redactor::default(),
+            transcripts: &|| None,
+        }),
     });
     fitting(toolbox, ask.size)
 }
@@ -277,30 +288,4 @@ fn trust_in_workspace(ask: &ToolsetAsk<'_>) -> TrustOf {
             .map(|(_, words)| *words);
         of_skills.fold(files(path), Trust::join)
     })
-}
-
-/// The file of an agent's memory index.
-pub fn memory_index(host: &Host, view: &AgentView) -> PathBuf {
-    configured_index_file(host, view).unwrap_or_else(|| chela_memory::index_file(host, &view.id))
-}
-
-fn memory(ask: &ToolsetAsk<'_>) -> Option<MemoryAccess> {
-    let settings = MemorySettings::of(ask.view);
-    settings.enabled.then(|| MemoryAccess {
-        host: ask.host.clone(),
-        index_file: memory_index(ask.host, ask.view),
-        places: memory_places(ask.view, ask.trust),
-        settings,
-        embedder: vectors_of(ask.host, ask.loaded, ask.view, &ask.redactor).embedder,
-        audience: ask.session.audience(),
-    })
-}
-
-/// Where an agent's memory lies.
-pub fn memory_places(view: &AgentView, trust: &FileTrust) -> MemoryPlaces {
-    MemoryPlaces {
-        workspace: view.workspace.value.clone(),
-        sessions: Some(view.agent_dir.value.join("sessions")),
-        ceiling: trust.for_memory(),
-    }
 }

@@ -74,7 +74,7 @@ pub(crate) async fn run(
     source: Source,
     surface: &dyn Surface,
 ) -> Result<TurnOutcome, TurnError> {
-    to_its_end(Turn::accept(talk, message, source, surface)?).await
+    to_its_end(Turn::accept(talk, message, source, surface).await?).await
 }
 
 /// Runs a turn nobody asked for: `ask` is the runtime's, and what is answered is kept in the
@@ -88,7 +88,7 @@ pub(crate) async fn run_unheard(
         text: ask,
         images: Vec::new(),
     };
-    let mut turn = Turn::accept(talk, message, Source::Event, &Nobody)?;
+    let mut turn = Turn::accept(talk, message, Source::Event, &Nobody).await?;
     turn.chain = chain.unwrap_or(turn.chain);
     to_its_end(turn).await
 }
@@ -96,20 +96,20 @@ pub(crate) async fn run_unheard(
 async fn to_its_end(mut turn: Turn<'_>) -> Result<TurnOutcome, TurnError> {
     loop {
         if let Some(limit) = turn.spent.exhausted(turn.now()) {
-            return turn.end(Ended::Limit(limit));
+            return turn.end(Ended::Limit(limit)).await;
         }
         if Halt::is_set(&turn.talk.agents.host) {
-            return turn.end(Ended::Stopped);
+            return turn.end(Ended::Stopped).await;
         }
-        turn.steered()?;
+        turn.steered().await?;
         turn.precheck().await?;
         match turn.step().await {
             Ok(Step::Again) => {}
-            Ok(Step::End(ended)) => return turn.end(ended),
+            Ok(Step::End(ended)) => return turn.end(ended).await,
             Err(TurnError::Model(error)) if error.failure == Failure::ContextOverflow => {
                 turn.make_room(error).await?;
             }
-            Err(error) => return Err(turn.fail(error)),
+            Err(error) => return Err(turn.fail(error).await),
         }
     }
 }
@@ -160,8 +160,8 @@ impl<'a> Turn<'a> {
 
     /// One model call, and the tools it asks for.
     async fn step(&mut self) -> Result<Step, TurnError> {
-        self.catch_up(&self.prefix.toolbox)?;
-        let request = self.request()?;
+        self.catch_up(&self.prefix.toolbox).await?;
+        let request = self.request().await?;
         let target = self.chain.current();
         self.surface.event(TurnEvent::Calling {
             model: target.reference().to_owned(),
@@ -174,18 +174,18 @@ impl<'a> Turn<'a> {
         let mut gate = Gate::new(self.gate_settings());
         let mut partial = Partial::default();
         let heard = self.call(&request, &mut gate, &mut partial).await;
-        self.close_page(page, &request, &heard, &partial)?;
+        self.close_page(page, &request, &heard, &partial).await?;
         let response = match heard? {
             Heard::Answer(response) => response,
             Heard::Interrupted(ended) => {
-                self.keep_partial(&partial)?;
+                self.keep_partial(&partial).await?;
                 self.reply = self.close(gate);
                 return Ok(Step::End(ended));
             }
         };
         self.spent.steps += 1;
-        self.account(&request, &response)?;
-        let calls = self.keep(&response)?;
+        self.account(&request, &response).await?;
+        let calls = self.keep(&response).await?;
         self.reply = self.close(gate);
         if calls.is_empty() {
             if response.stop == StopReason::Length {
@@ -193,7 +193,7 @@ impl<'a> Turn<'a> {
                 self.surface.event(TurnEvent::Notice(notice.to_owned()));
             }
             // Somebody spoke while the model did: it should hear that before it ends.
-            return Ok(match self.steered()? {
+            return Ok(match self.steered().await? {
                 true => Step::Again,
                 false => Step::End(Ended::Done),
             });
@@ -253,7 +253,7 @@ impl<'a> Turn<'a> {
             response = answer => match response {
                 Ok(response) => Ok(Heard::Answer(response)),
                 Err(error) => {
-                    self.keep_partial(partial)?;
+                    self.keep_partial(partial).await?;
                     Err(error.into())
                 }
             },
@@ -261,28 +261,31 @@ impl<'a> Turn<'a> {
     }
 
     /// Puts an answer on disk; gives the calls it asks for.
-    fn keep(&self, response: &Response) -> Result<Vec<chela_model::ToolCall>, SessionError> {
+    async fn keep(&self, response: &Response) -> Result<Vec<chela_model::ToolCall>, SessionError> {
         let message = Message::Assistant {
             content: response.content.clone(),
             model: Some(response.model.clone()),
         };
         let calls = message.tool_calls().cloned().collect();
-        self.talk.sessions.append(
-            &self.session,
-            Body::Message {
-                message,
-                meta: Meta {
-                    usage: Some(response.usage),
-                    stop: Some(response.stop),
-                    ..Meta::default()
+        self.talk
+            .sessions
+            .append(
+                &self.session,
+                Body::Message {
+                    message,
+                    meta: Meta {
+                        usage: Some(response.usage),
+                        stop: Some(response.stop),
+                        ..Meta::default()
+                    },
                 },
-            },
-        )?;
+            )
+            .await?;
         Ok(calls)
     }
 
     /// What was said before the stream ended early is part of the conversation too.
-    fn keep_partial(&self, partial: &Partial) -> Result<(), SessionError> {
+    async fn keep_partial(&self, partial: &Partial) -> Result<(), SessionError> {
         let mut content = Vec::new();
         if !partial.reasoning.is_empty() {
             content.push(Part::Reasoning {
@@ -306,10 +309,11 @@ impl<'a> Turn<'a> {
         self.talk
             .sessions
             .append(&self.session, Body::Message { message, meta })
+            .await
             .map(drop)
     }
 
-    fn account(
+    async fn account(
         &mut self,
         request: &chela_model::Request,
         response: &Response,
@@ -325,7 +329,8 @@ impl<'a> Turn<'a> {
         };
         self.talk
             .sessions
-            .add_usage(&self.session, response.usage, self.meter.used)?;
+            .add_usage(&self.session, response.usage, self.meter.used)
+            .await?;
         let chosen = self.chain.primary().reference();
         let fallback = (response.model != chosen)
             .then(|| (response.model.clone(), format!("{chosen} did not answer")));
@@ -351,8 +356,8 @@ impl<'a> Turn<'a> {
         self.outlet.finish(finished.reply)
     }
 
-    fn end(self, ended: Ended) -> Result<TurnOutcome, TurnError> {
-        self.record_end(ended.as_str())?;
+    async fn end(self, ended: Ended) -> Result<TurnOutcome, TurnError> {
+        self.record_end(ended.as_str()).await?;
         Ok(TurnOutcome {
             session: self.talk.key.clone(),
             model: self.chain.current().reference().to_owned(),
@@ -366,18 +371,19 @@ impl<'a> Turn<'a> {
     }
 
     /// The turn has an outcome even when it failed: it is not tried again by itself.
-    fn fail(&self, error: TurnError) -> TurnError {
-        match self.record_end("failed") {
+    async fn fail(&self, error: TurnError) -> TurnError {
+        match self.record_end("failed").await {
             Ok(()) => error,
             Err(worse) => worse.into(),
         }
     }
 
-    fn record_end(&self, how: &str) -> Result<(), SessionError> {
+    async fn record_end(&self, how: &str) -> Result<(), SessionError> {
         let how = how.to_owned();
         self.talk
             .sessions
             .append(&self.session, Body::TurnEnded { how })
+            .await
             .map(drop)
     }
 }

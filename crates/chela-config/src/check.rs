@@ -122,15 +122,6 @@ pub(crate) fn check(root: &Node) -> Checked {
     checked
 }
 
-/// Everything wrong with a tree, without places in files.
-pub fn check_tree(root: &Node) -> Vec<Diagnostic> {
-    check(root)
-        .findings
-        .into_iter()
-        .map(|finding| finding.strict(None))
-        .collect()
-}
-
 /// The tree without what the check found unusable.
 pub(crate) fn prune(root: &mut Node, drops: &[KeyPath]) {
     // Later items first, so that the positions of earlier ones stay true.

@@ -83,11 +83,8 @@ pub fn explain(loaded: &Loaded, path: &KeyPath) -> Option<Explanation> {
 /// `agents.list.<id>` names an agent by its id.
 fn present(loaded: &Loaded, path: &KeyPath) -> KeyPath {
     for moved in loaded.moves.iter() {
-        if path.starts_with(&moved.from) {
-            let rest = &path.segments()[moved.from.segments().len()..];
-            return rest
-                .iter()
-                .fold(moved.to.clone(), |path, segment| path.with(segment.clone()));
+        if let Some(path) = path.rebased(&moved.from, &moved.to) {
+            return path;
         }
     }
     if let [
@@ -139,13 +136,9 @@ fn doc(shape: &Shape, field: Option<&Field>) -> Option<String> {
 /// Agents that set a key of `agents.defaults` for themselves.
 fn overrides(loaded: &Loaded, path: &KeyPath) -> Vec<Override> {
     let defaults = KeyPath::root().key("agents").key("defaults");
-    if !path.starts_with(&defaults) {
+    let Some(rest @ [_, ..]) = path.segments().strip_prefix(defaults.segments()) else {
         return Vec::new();
-    }
-    let rest = &path.segments()[defaults.segments().len()..];
-    if rest.is_empty() {
-        return Vec::new();
-    }
+    };
     let list = KeyPath::root().key("agents").key("list");
     let mut found = Vec::new();
     for (index, entry) in loaded.config.agents.list.iter().enumerate() {

@@ -1,5 +1,7 @@
 //! Paths into the config: `agents.list[0].model`, `models["openai/gpt-5"].alias`.
 
+use crate::text::span::cut;
+
 /// A path from the root of the config to one value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct KeyPath(Vec<Segment>);
@@ -55,8 +57,9 @@ impl KeyPath {
             if end == 0 {
                 return Err(fail("empty key", at));
             }
-            segments.push(Segment::Key(rest[..end].to_owned()));
-            rest = &rest[end..];
+            let (key, tail) = cut(rest, end);
+            segments.push(Segment::Key(key.to_owned()));
+            rest = tail;
         }
         Ok(Self(segments))
     }
@@ -95,6 +98,12 @@ impl KeyPath {
     pub fn starts_with(&self, prefix: &Self) -> bool {
         self.0.starts_with(&prefix.0)
     }
+
+    /// The same path under another beginning; `None` if it does not begin with `from`.
+    pub fn rebased(&self, from: &Self, onto: &Self) -> Option<Self> {
+        let rest = self.0.strip_prefix(from.segments())?;
+        Some(Self([onto.segments(), rest].concat()))
+    }
 }
 
 /// What stands after `[`: an index or a quoted key, then `]`.
@@ -105,12 +114,13 @@ fn parse_bracket(inner: &str) -> Option<(Segment, &str)> {
         return Some((Segment::Index(number.trim().parse().ok()?), tail));
     };
     let mut key = String::new();
-    let mut chars = inner[1..].char_indices();
-    while let Some((at, c)) = chars.next() {
+    let mut chars = inner.chars();
+    chars.next();
+    while let Some(c) = chars.next() {
         match c {
-            '\\' => key.push(chars.next()?.1),
+            '\\' => key.push(chars.next()?),
             c if c == quote => {
-                let tail = inner[1 + at + c.len_utf8()..].strip_prefix(']')?;
+                let tail = chars.as_str().strip_prefix(']')?;
                 return Some((Segment::Key(key), tail));
             }
             c => key.push(c),

@@ -4,6 +4,17 @@
 //! the provenance of every value; [`validate`] is the strict check; [`store::ConfigStore`] edits
 //! the file. The types in [`model`] are the single source of keys, docs, limits and defaults.
 
+// It reads what people and other programs wrote: no offset may be taken on trust.
+#![deny(clippy::indexing_slicing, clippy::string_slice)]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::indexing_slicing,
+        clippy::string_slice,
+        reason = "a test may stop"
+    )
+)]
+
 mod check;
 mod diagnostic;
 mod explain;
@@ -11,7 +22,7 @@ mod key_path;
 mod load;
 mod migrate;
 mod node;
-mod node_de;
+mod node_read;
 mod redact;
 mod schema;
 mod view;
@@ -23,16 +34,16 @@ pub mod sources;
 pub mod store;
 pub mod text;
 
-pub use check::check_tree;
 pub use diagnostic::{Diagnostic, Place, Severity};
 pub use explain::{Explanation, Override, ValueSource, explain};
 pub use key_path::{KeyPath, KeyPathError, Segment};
 pub use load::{
     ConfigSource, Loaded, WhyDefaults, load, load_text, remember, validate, validate_source,
 };
-pub use migrate::{MIGRATIONS, Migration, Moved, migrated_json, migrated_text};
+pub use migrate::{MIGRATIONS, Migration, Moved, migrated_text};
 pub use model::Config;
 pub use node::{At, FileId, Kind, Member, Node};
+pub use node_read::{FromNode, ReadError};
 pub use redact::{is_secret_key, redact, redacted, secrets_in};
 pub use schema::{schema, schema_at};
 pub use view::{AgentView, HeartbeatView, ModelAlias, Provenance, Resolved, ViewEntry};

@@ -193,22 +193,12 @@ pub(crate) fn written_at(moves: &[Moved], path: &KeyPath) -> Option<(KeyPath, &'
     let mut written = path.clone();
     let mut id = None;
     for moved in moves.iter().rev() {
-        if written.starts_with(&moved.to) {
-            let inner = &written.segments()[moved.to.segments().len()..];
-            written = inner.iter().fold(moved.from.clone(), |path, segment| {
-                path.with(segment.clone())
-            });
+        if let Some(before) = written.rebased(&moved.to, &moved.from) {
+            written = before;
             id = Some(moved.id);
         }
     }
     id.map(|id| (written, id))
-}
-
-/// The config in its present shape, for writing it back to the file.
-pub fn migrated_json(root: &Node) -> serde_json::Value {
-    let mut root = root.clone();
-    migrate(&mut root);
-    root.to_json()
 }
 
 /// The text of a config file rewritten to the present shape, or nothing if it has it already.

@@ -143,9 +143,9 @@ fn each_secret(value: &mut Value, stand: &Stand, act: &mut dyn FnMut(&KeyPath, &
 }
 
 fn is_variable(text: &str) -> bool {
-    text.starts_with("${")
-        && text.ends_with('}')
-        && !text[2..text.len() - 1].contains(['$', '}', ' '])
+    text.strip_prefix("${")
+        .and_then(|rest| rest.strip_suffix('}'))
+        .is_some_and(|name| !name.contains(['$', '}', ' ']))
 }
 
 fn name_vars(node: &mut Node) {

@@ -263,36 +263,49 @@ impl<T: Shaped> Shaped for BTreeMap<String, T> {
     const SHAPE: &'static Shape = &Shape::Map(T::SHAPE);
 }
 
-/// `max_spawn_depth` as it stands in the file, `maxSpawnDepth`, at compile time.
-pub const fn camel_len(snake: &str) -> usize {
-    let bytes = snake.as_bytes();
-    let (mut at, mut len) = (0, 0);
-    while at < bytes.len() {
-        if bytes[at] != b'_' {
-            len += 1;
-        }
-        at += 1;
-    }
-    len
+/// The name of a field as it stands in the file - `maxSpawnDepth` for `max_spawn_depth` - made
+/// when the program is compiled.
+#[derive(Debug)]
+pub struct CamelKey {
+    bytes: [u8; Self::LONGEST],
+    len: usize,
 }
 
-pub const fn camel<const LEN: usize>(snake: &str) -> [u8; LEN] {
-    let bytes = snake.as_bytes();
-    let mut out = [0; LEN];
-    let (mut at, mut len, mut raise) = (0, 0, false);
-    while at < bytes.len() {
-        if bytes[at] == b'_' {
-            raise = true;
-        } else {
-            out[len] = if raise {
-                bytes[at].to_ascii_uppercase()
+impl CamelKey {
+    /// A longer name does not compile.
+    const LONGEST: usize = 48;
+
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "it runs in the compiler only, which refuses an index out of range"
+    )]
+    pub const fn new(snake: &str) -> Self {
+        let snake = snake.as_bytes();
+        let mut bytes = [0; Self::LONGEST];
+        let (mut at, mut len, mut raise) = (0, 0, false);
+        while at < snake.len() {
+            let byte = snake[at];
+            if byte == b'_' {
+                raise = true;
             } else {
-                bytes[at]
-            };
-            raise = false;
-            len += 1;
+                bytes[len] = if raise {
+                    byte.to_ascii_uppercase()
+                } else {
+                    byte
+                };
+                raise = false;
+                len += 1;
+            }
+            at += 1;
         }
-        at += 1;
+        Self { bytes, len }
     }
-    out
+
+    pub const fn as_str(&self) -> &str {
+        let (key, _) = self.bytes.split_at(self.len);
+        match std::str::from_utf8(key) {
+            Ok(key) => key,
+            Err(_) => "",
+        }
+    }
 }

@@ -170,18 +170,6 @@ impl Gathered {
             .map(|file| file.path.as_path())
     }
 
-    /// The included file a value comes from; none when the config file itself has it, or nobody.
-    /// Such a value cannot be changed by editing the config file.
-    pub fn included_from(&self, path: &KeyPath) -> Option<&Path> {
-        let node = self.root.at_path(path)?;
-        if node.at.file == FileId(0) {
-            return None;
-        }
-        self.files
-            .get(usize::from(node.at.file.0))
-            .map(|file| file.path.as_path())
-    }
-
     pub fn has_errors(&self) -> bool {
         self.diagnostics
             .iter()

@@ -10,6 +10,7 @@ mod lines;
 mod literal;
 mod parse;
 mod scan;
+pub(crate) mod span;
 mod words;
 
 pub use lines::LineIndex;

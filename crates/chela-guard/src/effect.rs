@@ -1,5 +1,7 @@
 //! What a call does to the world, and the arguments through which it does.
 
+use std::borrow::Cow;
+
 use chela_config::model::GuardEffect;
 use serde::Serialize;
 
@@ -26,11 +28,21 @@ pub enum Effect {
 }
 
 /// An argument through which a call reaches the world.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Sink {
     /// Name of the argument.
-    pub argument: &'static str,
+    pub argument: Cow<'static, str>,
     pub kind: SinkKind,
+}
+
+impl Sink {
+    /// Of a tool that is part of the program.
+    pub const fn new(argument: &'static str, kind: SinkKind) -> Self {
+        Self {
+            argument: Cow::Borrowed(argument),
+            kind,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]

@@ -14,7 +14,7 @@ use crate::day::Day;
 use crate::front;
 use crate::importance::Importance;
 
-pub(crate) use blocks::mark_speakers;
+pub use blocks::mark_speakers;
 
 /// One unit of a note.
 #[derive(Debug, Clone, PartialEq, Eq)]

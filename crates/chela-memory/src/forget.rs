@@ -64,7 +64,8 @@ pub struct Forgotten {
 impl Memory<'_> {
     /// The entries that would go. Changes nothing.
     pub fn find_to_forget(&self, what: &What) -> Vec<Doomed> {
-        let found = source::find(self.host(), self.places(), self.settings());
+        let mut found = source::find(self.host(), self.places(), self.settings());
+        transcript::add_sessions(self.transcripts(), self.settings(), &mut found);
         let wanted = match what {
             What::Text(text) => text.trim().to_lowercase(),
             What::Lines { .. } => String::new(),
@@ -74,12 +75,12 @@ impl Memory<'_> {
             if matches!(what, What::Lines { label, .. } if *label != file.label) {
                 continue;
             }
-            let Ok(content) = std::fs::read(&file.path) else {
+            let Ok(content) = source::content(file, self.transcripts()) else {
                 continue;
             };
             let content = String::from_utf8_lossy(&content);
             let units: Vec<Chunk> = match file.source {
-                FileSource::Sessions => transcript::cut(&content, None),
+                FileSource::Sessions => transcript::cut(&content, file.page.as_ref()),
                 _ => Cut::default().markdown(&file.label, &content),
             };
             let hit = |unit: &Chunk| match what {

@@ -16,7 +16,7 @@ use chela_core::Host;
 use rusqlite::params;
 
 use crate::embed::{EmbedText, Embedder};
-use crate::settings::{MemorySettings, SourceKind};
+use crate::settings::MemorySettings;
 use crate::source::{self, Places};
 use crate::store::{Store, StoreError, touch};
 use crate::transcript::{self, TranscriptSource};
@@ -125,11 +125,7 @@ pub fn sync(
             request.places.workspace.display()
         ));
     }
-    if let Some(transcripts) = request.transcripts
-        && request.settings.sources.contains(&SourceKind::Sessions)
-    {
-        transcript::list(transcripts, &mut found);
-    }
+    transcript::add_sessions(request.transcripts, request.settings, &mut found);
     let known = work::known_files(store)?;
     let problems = std::mem::take(&mut found.problems);
     let mut work = Work::plan(&found, &known, request);

@@ -1,4 +1,4 @@
-//! One call for a program that runs on: a memory that keeps itself up to date.
+//! A memory that keeps itself up to date, for programs that run on.
 //!
 //! A thread brings the index up to date - at the start, when a question is asked, when files
 //! change, every so often; each as `sync.*` says. Questions are answered from what is indexed and
@@ -10,69 +10,23 @@ mod wake;
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use chela_core::Host;
-
-use crate::embed::{EmbedCost, Embedder, Price};
+use crate::agent_memory::{AgentMemory, MemoryParts};
+use crate::embed::{EmbedCost, Price};
 use crate::index::{Depth, SyncOutcome, SyncReport};
-use crate::memory::{Ask, Found, Memory, OpenMemory, Warm};
-use crate::settings::{MemorySettings, Switch};
-use crate::source::Places;
-use crate::store::StoreError;
-use crate::transcript::TranscriptSource;
+use crate::memory::Warm;
+use crate::settings::Switch;
 use crate::watch::{Watch, Watching};
 use wake::{Reason, Wake};
 
-/// A memory to keep. Everything is owned: it goes with a thread.
-#[derive(Clone)]
-pub struct Keep {
-    pub host: Host,
-    pub index_file: PathBuf,
-    pub places: Places,
-    pub settings: MemorySettings,
-    /// `None` searches by words alone.
-    pub embedder: Option<Arc<dyn Embedder>>,
-    pub transcripts: Option<Arc<dyn TranscriptSource>>,
-}
-
-impl std::fmt::Debug for Keep {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Keep")
-            .field("index_file", &self.index_file)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Keep {
-    fn open(&self) -> OpenMemory<'_> {
-        OpenMemory {
-            host: &self.host,
-            index_file: self.index_file.clone(),
-            places: self.places.clone(),
-            settings: self.settings.clone(),
-            embedder: self.embedder.as_deref(),
-        }
-    }
-
-    fn memory(&self, warm: Option<Warm>) -> Result<Memory<'_>, StoreError> {
-        let memory = match warm {
-            Some(warm) => Memory::resume(self.open(), warm),
-            None => Memory::open(self.open())?,
-        };
-        Ok(memory.with_transcripts(self.transcripts.as_deref()))
-    }
-}
-
-/// Keeps a memory until it is dropped.
+/// Keeps a memory up to date until it is dropped.
 #[derive(Debug)]
-pub struct Keeper {
-    keep: Arc<Keep>,
+pub struct MemoryKeeper {
+    memory: Arc<AgentMemory>,
     wake: Arc<Wake>,
-    /// What questions use; opened by the first.
-    reader: Mutex<Option<Warm>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -105,19 +59,15 @@ pub enum VectorWork {
     Failed,
 }
 
-impl Keeper {
-    /// Starts keeping: the one call an agent makes.
-    pub fn start(keep: Keep) -> Self {
-        let keep = Arc::new(keep);
+impl MemoryKeeper {
+    /// Starts keeping. [`AgentMemory::keep_current`] is the way to have one for everybody.
+    pub(crate) fn start(memory: Arc<AgentMemory>) -> Self {
         let wake = Arc::new(Wake::default());
-        if keep.settings.sync.on_session_start == Switch::On {
-            wake.call(Reason::Asked);
-        }
         let thread = {
-            let (keep, wake) = (Arc::clone(&keep), Arc::clone(&wake));
+            let (memory, wake) = (Arc::clone(&memory), Arc::clone(&wake));
             std::thread::Builder::new()
                 .name("memory".into())
-                .spawn(move || work(&keep, &wake))
+                .spawn(move || work(memory.parts(), &wake))
         };
         let thread = match thread {
             Ok(thread) => Some(thread),
@@ -126,45 +76,20 @@ impl Keeper {
                 None
             }
         };
-        Self {
-            keep,
+        let this = Self {
+            memory,
             wake,
-            reader: Mutex::new(None),
             thread,
-        }
+        };
+        this.session_started();
+        this
     }
 
-    /// A session starts: look for changes.
-    pub fn session_started(&self) {
-        if self.keep.settings.sync.on_session_start == Switch::On {
+    /// A session starts: look for changes, as the settings say.
+    pub(crate) fn session_started(&self) {
+        if self.memory.parts().settings.sync.on_session_start == Switch::On {
             self.wake.call(Reason::Asked);
         }
-    }
-
-    /// Look for changes now, whatever the settings say.
-    pub fn sync_soon(&self) {
-        self.wake.call(Reason::Asked);
-    }
-
-    /// Answers from what is indexed, at once.
-    pub fn search(&self, ask: &Ask<'_>) -> Result<Found, StoreError> {
-        self.with(|memory| memory.search(ask))
-    }
-
-    /// Lends the memory, for the tools. Other questions wait; indexing does not, and is not waited
-    /// for.
-    pub fn with<T>(
-        &self,
-        use_it: impl FnOnce(&mut Memory<'_>) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        if self.keep.settings.sync.on_search == Switch::On {
-            self.wake.call(Reason::Asked);
-        }
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut memory = self.keep.memory(reader.take())?;
-        let result = use_it(&mut memory);
-        *reader = Some(memory.pause());
-        result
     }
 
     pub fn state(&self) -> KeeperState {
@@ -183,7 +108,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for MemoryKeeper {
     fn drop(&mut self) {
         self.wake.stop();
         if let Some(thread) = self.thread.take() {
@@ -194,7 +119,7 @@ impl Drop for Keeper {
 }
 
 /// The thread: waits for a reason, brings the index up to date, and so on.
-fn work(keep: &Keep, wake: &Arc<Wake>) {
+fn work(keep: &MemoryParts, wake: &Arc<Wake>) {
     let sync = &keep.settings.sync;
     let quiet = Duration::from_millis(sync.watch_debounce_ms);
     let interval = match sync.interval_minutes {
@@ -207,7 +132,7 @@ fn work(keep: &Keep, wake: &Arc<Wake>) {
     while wake.wait(quiet, interval) == ControlFlow::Continue(()) {
         // Before files are read: what changes from here on is told.
         watched.renew(keep, wake);
-        let result = keep.memory(warm.take()).and_then(|mut memory| {
+        let result = keep.open(warm.take()).and_then(|mut memory| {
             let mut report = memory.sync(Depth::Quick, &mut |_| wake.go_on())?;
             if makes_vectors(keep) {
                 // They are next.
@@ -219,7 +144,7 @@ fn work(keep: &Keep, wake: &Arc<Wake>) {
         let current = matches!(&result, Ok(report) if report.outcome == SyncOutcome::Complete);
         wake.done(result);
         if current && makes_vectors(keep) {
-            let made = keep.memory(warm.take()).and_then(|mut memory| {
+            let made = keep.open(warm.take()).and_then(|mut memory| {
                 // What is new goes first: this is begun again after it, and goes on where it was.
                 let filled = memory.make_vectors(&mut |done, of| wake.making(done, of))?;
                 warm = Some(memory.pause());
@@ -231,7 +156,7 @@ fn work(keep: &Keep, wake: &Arc<Wake>) {
 }
 
 /// Whether vectors are made unasked, however many.
-fn makes_vectors(keep: &Keep) -> bool {
+fn makes_vectors(keep: &MemoryParts) -> bool {
     matches!(
         keep.embedder.as_ref().map(|embedder| embedder.cost()),
         Some(EmbedCost::PerBatch {
@@ -249,7 +174,7 @@ struct Watched {
 }
 
 impl Watched {
-    fn renew(&mut self, keep: &Keep, wake: &Arc<Wake>) {
+    fn renew(&mut self, keep: &MemoryParts, wake: &Arc<Wake>) {
         if keep.settings.sync.watch == Switch::Off {
             return;
         }

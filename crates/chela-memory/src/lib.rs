@@ -3,14 +3,14 @@
 //! Notes are cut into small units ([`chunk`]), kept in one SQLite file per agent that can be
 //! deleted at any time ([`store`], [`index`]), and found again by words and by meaning
 //! ([`search`]). It works with no key and no download: the table of word vectors is inside the
-//! binary ([`embed`]). What it finds is measured by [`bench`](mod@bench).
+//! binary ([`embed`]). What it finds is measured by `cargo xtask retrieval-bench`.
 
+mod agent_memory;
 mod compat;
 mod keeper;
 mod memory;
 mod snapshot;
 
-pub mod bench;
 pub mod chunk;
 pub mod day;
 pub mod embed;
@@ -38,6 +38,7 @@ pub mod words;
 #[cfg(test)]
 mod tests_support;
 
-pub use keeper::{Keep, Keeper, KeeperState, VectorWork};
+pub use agent_memory::{AgentMemory, MemoryParts};
+pub use keeper::{KeeperState, MemoryKeeper, VectorWork};
 pub use memory::{Ask, Found, Memory, OpenMemory, index_file};
 pub use settings::MemorySettings;

@@ -62,6 +62,14 @@ pub(crate) struct Warm {
     notices: Vec<Notice>,
 }
 
+impl Warm {
+    /// Whether the file that was opened is still the one that lies there: an index may be deleted
+    /// or replaced at any time.
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.store.is_in_place()
+    }
+}
+
 impl std::fmt::Debug for Memory<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Memory")

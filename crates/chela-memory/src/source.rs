@@ -10,7 +10,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use crate::front;
 use crate::settings::{ExtraPath, MemorySettings, SourceKind};
-use crate::transcript::SessionPage;
+use crate::transcript::{self, SessionPage, TranscriptSource};
 
 /// Larger files are no notes; they are named in the report and left out.
 pub const LARGEST_FILE: u64 = 16 * 1024 * 1024;
@@ -65,6 +65,18 @@ pub struct Found {
     pub problems: Vec<String>,
     /// Folders that could not be listed: what the index knows of them stays.
     pub unreadable: Vec<String>,
+}
+
+impl Found {
+    /// Whether a label lies in a folder that could not be listed.
+    pub(crate) fn is_away(&self, label: &str) -> bool {
+        self.unreadable.iter().any(|folder| {
+            folder.is_empty()
+                || label
+                    .strip_prefix(folder.as_str())
+                    .is_some_and(|rest| rest.starts_with('/'))
+        })
+    }
 }
 
 /// The most a file may be trusted, by its path: where text written down in bad company lies, only
@@ -138,6 +150,19 @@ pub fn find(host: &Host, places: &Places, settings: &MemorySettings) -> Found {
         walk.folder(sessions, 0);
     }
     found
+}
+
+/// The bytes of a file, or of a stretch of a conversation.
+pub(crate) fn content(
+    file: &FoundFile,
+    transcripts: Option<&dyn TranscriptSource>,
+) -> Result<Vec<u8>, String> {
+    match (&file.page, transcripts) {
+        (Some(page), Some(transcripts)) => {
+            transcript::read_page(transcripts, page).map_err(|error| error.to_string())
+        }
+        _ => std::fs::read(&file.path).map_err(|error| error.to_string()),
+    }
 }
 
 /// MEMORY.md, memory.md when it is another file, USER.md.

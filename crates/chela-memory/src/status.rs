@@ -6,6 +6,7 @@ use crate::embed::Embedder;
 use crate::memory::Memory;
 use crate::source::{self, FileSource};
 use crate::store::{Access, StoreError};
+use crate::transcript;
 
 /// A report on an index.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -80,7 +81,8 @@ impl Memory<'_> {
             })
         };
         let read = read().map_err(|error| store.explain(error))?;
-        let found = source::find(self.host(), self.places(), self.settings());
+        let mut found = source::find(self.host(), self.places(), self.settings());
+        transcript::add_sessions(self.transcripts(), self.settings(), &mut found);
         let changed = |file: &&source::FoundFile| {
             read.known.get(&file.label) != Some(&(file.size, file.modified))
         };
@@ -88,7 +90,7 @@ impl Memory<'_> {
         let gone = read
             .known
             .keys()
-            .filter(|label| !found.files.contains_key(*label))
+            .filter(|label| !found.files.contains_key(*label) && !found.is_away(label))
             .count();
         let model = self.embedder().map(Embedder::id).map(|id| id.to_string());
         let mut problems = found.problems;

@@ -30,7 +30,12 @@ pub struct Store {
     path: PathBuf,
     access: Access,
     notices: Vec<Notice>,
+    /// The file that was opened. `None` for an index in memory.
+    file: Option<FileId>,
 }
+
+/// Tells a file from another one that took its name.
+type FileId = (u64, u64);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
@@ -125,13 +130,22 @@ impl Store {
         Connection::open_in_memory()
             .and_then(|connection| {
                 schema::create(&connection)?;
-                Ok(Self::ready(connection, &path, Access::Write, Vec::new()))
+                Ok(Self {
+                    file: None,
+                    ..Self::ready(connection, &path, Access::Write, Vec::new())
+                })
             })
             .map_err(|error| explain(&path, error))
     }
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether what was opened is still what lies there. An index in memory is not: the file may
+    /// be of use by now.
+    pub fn is_in_place(&self) -> bool {
+        self.file.is_some() && self.file == file_id(&self.path)
     }
 
     pub fn access(&self) -> Access {
@@ -183,6 +197,7 @@ impl Store {
             path: path.to_owned(),
             access,
             notices,
+            file: file_id(path),
         }
     }
 
@@ -231,6 +246,15 @@ impl Store {
             Ok(connection)
         })
     }
+}
+
+fn file_id(path: &Path) -> Option<FileId> {
+    let found = std::fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    return Some(std::os::unix::fs::MetadataExt::dev(&found))
+        .zip(Some(std::os::unix::fs::MetadataExt::ino(&found)));
+    #[cfg(not(unix))]
+    return found.is_file().then_some((0, 0));
 }
 
 /// Whether every page of the file can be read.

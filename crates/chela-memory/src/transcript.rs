@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::chunk::{Chunk, Cut, Speaker};
 use crate::day::Day;
 use crate::index::{Depth, Known, SyncRequest};
+use crate::settings::{MemorySettings, SourceKind};
 use crate::source::{FileSource, Found, FoundFile};
 
 /// Conversations that are kept elsewhere than in files. A conversation only grows; one that is
@@ -91,13 +92,32 @@ impl SessionPage {
     }
 }
 
+/// What the index knows of conversations lies under this name.
+const FOLDER: &str = "sessions";
+
+/// Adds the conversations to what was found, where the settings ask for them. Without anybody to
+/// ask, what is known of them stays: that nobody told of a conversation does not mean it is gone.
+pub(crate) fn add_sessions(
+    source: Option<&dyn TranscriptSource>,
+    settings: &MemorySettings,
+    found: &mut Found,
+) {
+    if !settings.sources.contains(&SourceKind::Sessions) {
+        return;
+    }
+    match source {
+        Some(source) => list(source, found),
+        None => found.unreadable.push(FOLDER.to_owned()),
+    }
+}
+
 /// Adds the pages of all conversations to what was found.
-pub(crate) fn list(source: &dyn TranscriptSource, found: &mut Found) {
+fn list(source: &dyn TranscriptSource, found: &mut Found) {
     let sessions = match source.sessions() {
         Ok(sessions) => sessions,
         Err(error) => {
             found.problems.push(error.to_string());
-            found.unreadable.push("sessions".to_owned());
+            found.unreadable.push(FOLDER.to_owned());
             return;
         }
     };

@@ -45,7 +45,7 @@ pub enum ImportError {
 impl Sessions {
     /// Reads one session. Ids are given anew, the tree stays as it is. `key` says where it
     /// belongs when the lines do not; when neither does, it gets a key of its own.
-    pub fn import_jsonl(
+    pub async fn import_jsonl(
         &self,
         lines: impl BufRead,
         key: Option<SessionKey>,
@@ -64,7 +64,7 @@ impl Sessions {
             }
         };
         if let Some(id) = read.id()
-            && self.by_id(&id)?.is_some()
+            && self.by_id(&id).await?.is_some()
         {
             return Err(ImportError::Known(id));
         }

@@ -17,9 +17,13 @@ pub(super) const TURN_ENDED: &str = "chela.turnEnded";
 impl Sessions {
     /// Writes the whole tree of a session. The header says which entry the conversation stands
     /// at, for branches that were left.
-    pub fn export_jsonl(&self, session: &Session, out: &mut dyn Write) -> Result<(), SessionError> {
-        let info = self.info(session)?;
-        let entries = self.entries(session)?;
+    pub async fn export_jsonl(
+        &self,
+        session: &Session,
+        out: &mut dyn Write,
+    ) -> Result<(), SessionError> {
+        let info = self.info(session).await?;
+        let entries = self.entries(session).await?;
         let leaf = self.read(|connection| super::transcript::leaf(connection, session.row))?;
         let mut header = json!({
             "type": "session",

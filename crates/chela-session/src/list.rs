@@ -32,7 +32,7 @@ pub enum Show {
 }
 
 impl Sessions {
-    pub fn list(&self, filter: &Filter) -> Result<Vec<SessionInfo>, SessionError> {
+    pub async fn list(&self, filter: &Filter) -> Result<Vec<SessionInfo>, SessionError> {
         let since = filter
             .active_within
             .map_or(0, |within| self.now().saturating_sub(millis(within)));
@@ -62,7 +62,7 @@ impl Sessions {
     }
 
     /// Every id and key there is, newest first: what a mistyped one may have meant.
-    pub fn names(&self) -> Result<Vec<(String, String)>, SessionError> {
+    pub async fn names(&self) -> Result<Vec<(String, String)>, SessionError> {
         self.read(|connection| {
             connection
                 .prepare_cached("SELECT id, key FROM sessions ORDER BY updated DESC")?
@@ -72,15 +72,16 @@ impl Sessions {
     }
 
     /// Gives a session a name for people; `None` takes it away.
-    pub fn rename(&self, session: &Session, label: Option<&str>) -> Result<(), SessionError> {
+    pub async fn rename(&self, session: &Session, label: Option<&str>) -> Result<(), SessionError> {
         self.set(
             session,
             super::record::Override::Label(label.map(str::to_owned)),
         )
+        .await
     }
 
     /// Puts a session away: it is out of the lists, its key starts anew, and nothing is lost.
-    pub fn archive(&self, session: &Session) -> Result<(), SessionError> {
+    pub async fn archive(&self, session: &Session) -> Result<(), SessionError> {
         let now = self.now();
         self.write(|transaction| {
             transaction
@@ -95,7 +96,7 @@ impl Sessions {
     }
 
     /// Deletes a session and everything said in it.
-    pub fn remove(&self, session: &Session) -> Result<(), SessionError> {
+    pub async fn remove(&self, session: &Session) -> Result<(), SessionError> {
         self.write(|transaction| remove_row(transaction, session.row))
     }
 }

@@ -109,12 +109,14 @@ impl MaintenanceRules {
 
 impl Sessions {
     /// What the rules would remove now. Changes nothing.
-    pub fn plan_cleanup(&self, rules: &MaintenanceRules) -> Result<Cleanup, SessionError> {
+    pub async fn plan_cleanup(&self, rules: &MaintenanceRules) -> Result<Cleanup, SessionError> {
         let now = self.now();
-        let all = self.list(&Filter {
-            show: Show::Everything,
-            ..Filter::default()
-        })?;
+        let all = self
+            .list(&Filter {
+                show: Show::Everything,
+                ..Filter::default()
+            })
+            .await?;
         let parents: BTreeSet<&SessionId> =
             all.iter().filter_map(|info| info.parent.as_ref()).collect();
         let free = |info: &&SessionInfo| !is_protected(info, rules, &parents, now);
@@ -174,17 +176,19 @@ impl Sessions {
 
     /// Does what was planned. Each session is written to an archive, read back and compared
     /// before its rows go.
-    pub fn cleanup(&self, plan: &Cleanup) -> Result<Cleaned, SessionError> {
+    pub async fn cleanup(&self, plan: &Cleanup) -> Result<Cleaned, SessionError> {
         let mut cleaned = Cleaned::default();
         for path in &plan.archives {
             cleaned.archives_removed += usize::from(std::fs::remove_file(path).is_ok());
         }
         for doomed in &plan.sessions {
-            let Some(session) = self.by_id(doomed.session_id.as_str())? else {
+            let Some(session) = self.by_id(doomed.session_id.as_str()).await? else {
                 continue;
             };
             if !session.fresh {
-                cleaned.archives_written.push(self.write_archive(&session)?);
+                cleaned
+                    .archives_written
+                    .push(self.write_archive(&session).await?);
             }
             self.write(|transaction| remove_row(transaction, session.row))?;
             cleaned.sessions += 1;
@@ -203,14 +207,17 @@ impl Sessions {
         self.path().with_file_name("archive")
     }
 
-    fn write_archive(&self, session: &super::store::Session) -> Result<PathBuf, SessionError> {
+    async fn write_archive(
+        &self,
+        session: &super::store::Session,
+    ) -> Result<PathBuf, SessionError> {
         let path = self.archive_dir().join(format!("{}.jsonl", session.id));
         let failed = |source| SessionError::Archive {
             path: path.clone(),
             source,
         };
         let mut text = Vec::new();
-        self.export_jsonl(session, &mut text)?;
+        self.export_jsonl(session, &mut text).await?;
         std::fs::create_dir_all(self.archive_dir()).map_err(failed)?;
         let partial = path.with_extension("partial");
         std::fs::write(&partial, &text).map_err(failed)?;

@@ -257,7 +257,7 @@ pub(super) fn stored_key(text: &str) -> SessionKey {
 }
 
 impl Sessions {
-    pub fn info(&self, session: &Session) -> Result<SessionInfo, SessionError> {
+    pub async fn info(&self, session: &Session) -> Result<SessionInfo, SessionError> {
         self.read(|connection| {
             connection
                 .prepare_cached(&format!(
@@ -268,7 +268,7 @@ impl Sessions {
     }
 
     /// Changes one thing about a session.
-    pub fn set(&self, session: &Session, change: Override) -> Result<(), SessionError> {
+    pub async fn set(&self, session: &Session, change: Override) -> Result<(), SessionError> {
         let now = self.now();
         self.write(|transaction| {
             let column = match &change {
@@ -314,7 +314,7 @@ impl Sessions {
     }
 
     /// The part of the requests that was fixed when the session began, once it has been.
-    pub fn frozen(&self, session: &Session) -> Result<Option<Frozen>, SessionError> {
+    pub async fn frozen(&self, session: &Session) -> Result<Option<Frozen>, SessionError> {
         use rusqlite::OptionalExtension;
         let text: Option<String> = self.read(|connection| {
             connection
@@ -326,7 +326,7 @@ impl Sessions {
     }
 
     /// Fixes it, or replaces it: after a change of model or tools that was asked for.
-    pub fn freeze(&self, session: &Session, frozen: &Frozen) -> Result<(), SessionError> {
+    pub async fn freeze(&self, session: &Session, frozen: &Frozen) -> Result<(), SessionError> {
         let text = serde_json::to_string(frozen).map_err(|source| self.unwritable(source))?;
         self.write(|transaction| {
             transaction
@@ -337,7 +337,7 @@ impl Sessions {
     }
 
     /// Adds what a call cost. `context`: the tokens of the request it was.
-    pub fn add_usage(
+    pub async fn add_usage(
         &self,
         session: &Session,
         usage: chela_model::Usage,

@@ -6,6 +6,7 @@ use chela_core::Trust;
 use chela_memory::chunk::Speaker;
 use chela_memory::transcript::{SessionFacts, SessionMessage, TranscriptError, TranscriptSource};
 use chela_model::{Message, Part};
+use chela_store::block_on;
 
 use super::entry::{Body, Entry, Source};
 use super::list::{Filter, Show};
@@ -14,12 +15,11 @@ use super::store::{SessionError, Sessions};
 /// Messages are numbered by entry: a transcript only grows, so a number never changes its meaning.
 impl TranscriptSource for Sessions {
     fn sessions(&self) -> Result<Vec<SessionFacts>, TranscriptError> {
-        let all = self
-            .list(&Filter {
-                show: Show::Everything,
-                ..Filter::default()
-            })
-            .map_err(|error| unreadable("list", &error))?;
+        let wanted = Filter {
+            show: Show::Everything,
+            ..Filter::default()
+        };
+        let all = block_on(self.list(&wanted)).map_err(|error| unreadable("list", &error))?;
         let foreign = self
             .with_foreign_text()
             .map_err(|error| unreadable("list", &error))?;
@@ -46,16 +46,21 @@ impl TranscriptSource for Sessions {
         from: u64,
         most: usize,
     ) -> Result<Vec<SessionMessage>, TranscriptError> {
-        let entries = self
-            .by_id(session)
-            .and_then(|found| found.map_or(Ok(Vec::new()), |found| self.entries(&found)))
-            .map_err(|error| unreadable(session, &error))?;
+        let entries =
+            block_on(self.entries_of(session)).map_err(|error| unreadable(session, &error))?;
         let skip = usize::try_from(from).unwrap_or(usize::MAX);
         Ok(entries.iter().skip(skip).take(most).map(message).collect())
     }
 }
 
 impl Sessions {
+    async fn entries_of(&self, session: &str) -> Result<Vec<Entry>, SessionError> {
+        match self.by_id(session).await? {
+            Some(found) => self.entries(&found).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
     /// The sessions in which text from outside was read, by id.
     fn with_foreign_text(&self) -> Result<BTreeSet<String>, SessionError> {
         self.read(|connection| {
@@ -118,6 +123,7 @@ mod tests {
     use chela_memory::chunk::Speaker;
     use chela_memory::transcript::TranscriptSource;
     use chela_model::{Message, Part};
+    use chela_store::block_on;
 
     use super::super::tests_support::{Fixture, assistant, calls, result, user};
     use super::super::{Body, Meta};
@@ -136,19 +142,18 @@ mod tests {
                 ..Meta::default()
             },
         };
-        sessions
-            .append_all(
-                &main,
-                &[
-                    with_lead,
-                    calls(&["a"]),
-                    result("a", "secret"),
-                    assistant("Noted."),
-                ],
-            )
-            .unwrap();
+        block_on(sessions.append_all(
+            &main,
+            &[
+                with_lead,
+                calls(&["a"]),
+                result("a", "secret"),
+                assistant("Noted."),
+            ],
+        ))
+        .unwrap();
         let group = fixture.session("agent:main:telegram:group:1");
-        sessions.append(&group, user("hi all")).unwrap();
+        block_on(sessions.append(&group, user("hi all"))).unwrap();
         fixture.session("agent:main:subagent:x");
         fixture.session("agent:main:incognito-1");
 

@@ -69,7 +69,7 @@ pub fn salvage(host: &Host, path: &Path, folder: &Path) -> Result<Salvaged, Sess
 
 impl super::Sessions {
     /// Reads the whole file to see whether anything in it is damaged.
-    pub fn is_sound(&self) -> bool {
+    pub async fn is_sound(&self) -> bool {
         self.read(|connection| {
             connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
         })

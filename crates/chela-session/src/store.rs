@@ -114,7 +114,11 @@ impl Sessions {
 
     /// The session a key stands for at this moment: the one that goes on, or a new one when there
     /// is none or the rules say that it starts anew.
-    pub fn current(&self, key: &SessionKey, rules: &ResetRules) -> Result<Session, SessionError> {
+    pub async fn current(
+        &self,
+        key: &SessionKey,
+        rules: &ResetRules,
+    ) -> Result<Session, SessionError> {
         let now = self.now();
         let found = self.read(|connection| find_current(connection, key))?;
         if let Some(found) = &found
@@ -137,14 +141,14 @@ impl Sessions {
     }
 
     /// The session a key stands for, if there is one; starts nothing.
-    pub fn look_up(&self, key: &SessionKey) -> Result<Option<Session>, SessionError> {
+    pub async fn look_up(&self, key: &SessionKey) -> Result<Option<Session>, SessionError> {
         Ok(self
             .read(|connection| find_current(connection, key))?
             .map(|found| found.session(key)))
     }
 
     /// A session by its id, current or past.
-    pub fn by_id(&self, id: &str) -> Result<Option<Session>, SessionError> {
+    pub async fn by_id(&self, id: &str) -> Result<Option<Session>, SessionError> {
         self.read(|connection| {
             connection
                 .prepare_cached("SELECT row, id, started, leaf, key FROM sessions WHERE id = ?1")?
@@ -163,7 +167,7 @@ impl Sessions {
     }
 
     /// Ends a session and starts the next one under its key. Label and chosen levels go on.
-    pub fn reset(&self, session: &Session, why: ResetWhy) -> Result<Session, SessionError> {
+    pub async fn reset(&self, session: &Session, why: ResetWhy) -> Result<Session, SessionError> {
         let now = self.now();
         self.write(
             |transaction| match find_current(transaction, &session.key)? {

@@ -1,5 +1,7 @@
 //! A machine whose clock can be set, and messages to say.
 
+use chela_store::block_on;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -49,9 +51,7 @@ impl Fixture {
     }
 
     pub fn session(&self, name: &str) -> Session {
-        self.sessions
-            .current(&key(name), &ResetRules::default())
-            .unwrap()
+        block_on(self.sessions.current(&key(name), &ResetRules::default())).unwrap()
     }
 
     pub fn again(&self) -> Sessions {

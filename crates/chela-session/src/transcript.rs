@@ -53,18 +53,18 @@ pub enum Inherited {
 impl Sessions {
     /// Takes a message in. When this returns, it is on the disk and will be answered or found in
     /// [`Sessions::unanswered`].
-    pub fn accept(
+    pub async fn accept(
         &self,
         session: &Session,
         message: Message,
         meta: Meta,
     ) -> Result<EntryId, SessionError> {
-        self.append(session, Body::Message { message, meta })
+        self.append(session, Body::Message { message, meta }).await
     }
 
     /// Marks that a tool call is about to take effect. What has such a mark and no result was
     /// interrupted, and is never run again by itself.
-    pub fn begin_call(
+    pub async fn begin_call(
         &self,
         session: &Session,
         call_id: impl Into<String>,
@@ -75,15 +75,18 @@ impl Sessions {
                 call_id: call_id.into(),
             },
         )
+        .await
     }
 
-    pub fn append(&self, session: &Session, body: Body) -> Result<EntryId, SessionError> {
-        let ids = self.append_all(session, std::slice::from_ref(&body))?;
+    pub async fn append(&self, session: &Session, body: Body) -> Result<EntryId, SessionError> {
+        let ids = self
+            .append_all(session, std::slice::from_ref(&body))
+            .await?;
         ids.last().copied().ok_or(SessionError::Gone)
     }
 
     /// Appends entries one after the other, all of them or none.
-    pub fn append_all(
+    pub async fn append_all(
         &self,
         session: &Session,
         bodies: &[Body],
@@ -133,7 +136,7 @@ impl Sessions {
     }
 
     /// The entries from the root to where the conversation stands.
-    pub fn branch(&self, session: &Session) -> Result<Vec<Entry>, SessionError> {
+    pub async fn branch(&self, session: &Session) -> Result<Vec<Entry>, SessionError> {
         self.read(|connection| {
             let leaf = leaf(connection, session.row)?;
             branch_rows(connection, session.row, leaf)
@@ -142,20 +145,20 @@ impl Sessions {
     }
 
     /// Every entry, in the order they were appended, branches that were left included.
-    pub fn entries(&self, session: &Session) -> Result<Vec<Entry>, SessionError> {
+    pub async fn entries(&self, session: &Session) -> Result<Vec<Entry>, SessionError> {
         self.read(|connection| all_rows(connection, session.row))
             .map(decoded)
     }
 
     /// What a model is sent of this session.
-    pub fn context(&self, session: &Session) -> Result<Vec<Message>, SessionError> {
-        self.branch(session).map(|entries| context(&entries))
+    pub async fn context(&self, session: &Session) -> Result<Vec<Message>, SessionError> {
+        Ok(context(&self.branch(session).await?))
     }
 
     /// Messages that were accepted and have no outcome yet: the newest turn was cut short.
-    pub fn unanswered(&self, session: &Session) -> Result<Vec<Entry>, SessionError> {
+    pub async fn unanswered(&self, session: &Session) -> Result<Vec<Entry>, SessionError> {
         let mut open = Vec::new();
-        for entry in self.branch(session)? {
+        for entry in self.branch(session).await? {
             match &entry.body {
                 Body::Message { message, meta } => match message {
                     Message::User { .. } => open.push(entry),
@@ -175,8 +178,8 @@ impl Sessions {
 
     /// Takes back the newest user message and everything after it. Nothing is deleted:
     /// [`Sessions::redo`] brings it back. `None` when there is nothing to take back.
-    pub fn undo(&self, session: &Session) -> Result<Option<Undone>, SessionError> {
-        let branch = self.branch(session)?;
+    pub async fn undo(&self, session: &Session) -> Result<Option<Undone>, SessionError> {
+        let branch = self.branch(session).await?;
         let at = branch
             .iter()
             .rposition(|entry| is_from_a_person(&entry.body));
@@ -203,7 +206,7 @@ impl Sessions {
         })?;
         if !moved {
             // Another process wrote meanwhile: what it wrote is what is undone.
-            return self.undo(session);
+            return Box::pin(self.undo(session)).await;
         }
         Ok(Some(Undone {
             message: message.clone(),
@@ -214,8 +217,11 @@ impl Sessions {
 
     /// Takes back the newest compaction: what it summarised is sent again as it was. `None` when
     /// there is none, or when something was said since.
-    pub fn undo_compaction(&self, session: &Session) -> Result<Option<Uncompacted>, SessionError> {
-        let branch = self.branch(session)?;
+    pub async fn undo_compaction(
+        &self,
+        session: &Session,
+    ) -> Result<Option<Uncompacted>, SessionError> {
+        let branch = self.branch(session).await?;
         let newest = branch
             .iter()
             .rposition(|entry| !matches!(entry.body, Body::TurnEnded { .. } | Body::Custom(_)));
@@ -243,7 +249,10 @@ impl Sessions {
     }
 
     /// The newest compaction of the branch.
-    pub fn last_compaction(&self, session: &Session) -> Result<Option<EntryId>, SessionError> {
+    pub async fn last_compaction(
+        &self,
+        session: &Session,
+    ) -> Result<Option<EntryId>, SessionError> {
         self.read(|connection| {
             let (first, last) = (entry_key(session.row, 0), entry_key(session.row, u32::MAX));
             let any: bool = connection
@@ -276,7 +285,7 @@ impl Sessions {
     }
 
     /// Brings back what the last undo took, unless something was said since.
-    pub fn redo(&self, session: &Session) -> Result<Option<Redone>, SessionError> {
+    pub async fn redo(&self, session: &Session) -> Result<Option<Redone>, SessionError> {
         self.write(|transaction| {
             let mut stack = redo_stack(transaction, session.row)?;
             let Some(leaf) = stack.pop() else {
@@ -291,7 +300,7 @@ impl Sessions {
 
     /// Starts a child session from where the parent stands. A parent of more than `max_tokens`
     /// gives nothing but its name.
-    pub fn fork(
+    pub async fn fork(
         &self,
         parent: &Session,
         child: &SessionKey,
@@ -346,7 +355,7 @@ impl Sessions {
     }
 
     /// The session another one was forked from, if it is still there.
-    pub fn parent(&self, session: &Session) -> Result<Option<SessionId>, SessionError> {
+    pub async fn parent(&self, session: &Session) -> Result<Option<SessionId>, SessionError> {
         self.read(|connection| {
             connection.query_row(
                 "SELECT parent FROM sessions WHERE row = ?1",

@@ -10,8 +10,8 @@ use std::time::SystemTime;
 
 use chela_core::{Clock, Host};
 use chela_skills::{
-    Library, ListingRequest, Package, Places, QuerySet, RankingBench, Refreshed, Skill,
-    SkillLimits, SkillsSettings, Uses, inspect, list,
+    Library, ListingRequest, Package, Places, Refreshed, Skill, SkillLimits, SkillsSettings, Uses,
+    inspect, list,
 };
 use chela_testkit::bench::measure;
 
@@ -23,11 +23,7 @@ impl Clock for Now {
     }
 }
 
-#[expect(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "a benchmark talks and may stop"
-)]
+#[expect(clippy::unwrap_used, reason = "a benchmark may stop")]
 fn main() {
     let dir = tempfile::tempdir().unwrap();
     let mut host = Host::fixed(dir.path());
@@ -97,20 +93,6 @@ fn main() {
     let text = list(&request).text;
     measure("list 300", text.len(), || list(&request)).print(None);
     measure("gate and snapshot 300", 0, || library.for_agent(&|_| false)).print(None);
-
-    for set in [QuerySet::Dev, QuerySet::HeldOut] {
-        let bench = RankingBench::built_in(set);
-        let figures = bench.run(&host);
-        println!(
-            "ranking, {set:?}: {:.1} % of {} queries described, {} first; {} skills cost {} tokens of names and at most {} of descriptions",
-            figures.recall(),
-            figures.queries,
-            figures.first,
-            figures.skills,
-            figures.names_tokens,
-            figures.described_tokens,
-        );
-    }
 }
 
 #[expect(clippy::unwrap_used, reason = "a benchmark may stop")]

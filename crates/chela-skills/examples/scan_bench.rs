@@ -8,7 +8,8 @@
 //! A file holds one text per line: `{"text": …, "label": 0 or 1, "source": …}`. A folder holds
 //! `malicious/` and `benign/` with one package per folder, or with one folder per author that
 //! holds packages. `--show` prints every miss and every false alarm with what was found; `--list`
-//! prints a line for each package: verdict, folder, and the kinds of what was found.
+//! prints a line for each package: verdict, folder, and the kinds of what was found; `--all` prints
+//! everything that was found, so that two scanners can be compared line by line.
 
 #![expect(
     clippy::print_stdout,
@@ -30,9 +31,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         args.retain(|arg| arg != name);
         args.len() < before
     };
-    let (show, list) = (flag("--show"), flag("--list"));
+    let (show, list, all) = (flag("--show"), flag("--list"), flag("--all"));
     let [path] = args.as_slice() else {
-        eprintln!("usage: scan_bench FILE.jsonl|FOLDER [--show] [--list]");
+        eprintln!("usage: scan_bench FILE.jsonl|FOLDER [--show] [--list] [--all]");
         return Err("one file or folder is needed".into());
     };
     let path = Path::new(path);
@@ -51,6 +52,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         if list {
             list_one(case, &report);
+        }
+        if all {
+            println!("{:?}\t{}\t{:?}", report.verdict, case.name, report.findings);
         }
     }
     table.print();

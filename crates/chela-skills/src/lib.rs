@@ -25,7 +25,6 @@ mod library;
 mod listing;
 mod name;
 mod rank;
-mod ranking_bench;
 mod scan;
 mod settings;
 mod shown;
@@ -58,7 +57,6 @@ pub use library::{Library, Refreshed};
 pub use listing::{ListingReport, ListingRequest, SkillListing, entry_tokens, list};
 pub use name::{command_names, is_valid_name};
 pub use rank::{DESCRIBED_PER_MESSAGE, RankIndex, Ranked};
-pub use ranking_bench::{Miss, QuerySet, RankingBench, RankingFigures};
 pub use scan::{RootReport, RootState, Scan, SkipReason, Skipped};
 pub use settings::{
     Credential, LoadSettings, OnChange, PluginSkills, PluginState, Ranking, SkillEntry,

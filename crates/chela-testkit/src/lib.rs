@@ -11,12 +11,14 @@ pub mod bait;
 mod endpoint;
 mod http;
 mod prefix;
+mod require;
 mod script;
 mod wire;
 
 pub mod bench;
 
 pub use endpoint::{Endpoint, Options, Recorded, RequestLog, StartError, Watch};
+pub use require::{MACHINE_PARTS, REQUIRE, find_part, wait_until};
 pub use script::{
     Body, EXAMPLE, Fault, Line, Rule, Script, ScriptError, ScriptedCall, Step, Stop, Tokens,
 };

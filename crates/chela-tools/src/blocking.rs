@@ -137,11 +137,11 @@ mod tests {
         let (ended, has_ended): (_, Receiver<()>) = channel();
         let tool = Blocking {
             spec: Spec {
-                name: "wait",
-                description: String::new(),
-                parameters: Schema::object().build(),
+                name: "wait".into(),
+                description: "".into(),
+                parameters: Schema::object().build().into(),
                 effect: Effect::Read,
-                sinks: &[],
+                sinks: [].into(),
             },
             with: Arc::new(Wait {
                 began: Mutex::new(began),

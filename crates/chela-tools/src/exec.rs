@@ -17,14 +17,15 @@ use chela_guard::ExternalSource;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::Elevation;
 use crate::approvals::{Document, Gate, GateSetup, Harden, Planned, Reviewer};
 use crate::handles::{self, Destination, Handles, NoHandles};
 use crate::process::{
-    Job, Launch, Notices, ProcessTool, Processes, ProcessesSetup, Talk, Watch, plain, whole,
+    Job, Launch, Notices, ProcessTool, Processes, ProcessesSetup, Talk, plain, whole,
 };
-use crate::sandbox::{Elevation, Proxy, Standing};
 use crate::schema::{self, Kind, Schema};
 use crate::{Call, Effect, Output, Progress, Prospect, Running, Sink, SinkKind, Spec, Tool};
+use chela_sandbox::{FamilyWatch, Proxy, Standing};
 
 use environment::{Surroundings, refused};
 use place::Place;
@@ -348,7 +349,7 @@ impl ExecTool {
                 (false, false) => Talk::Pipe,
             },
             timeout: Duration::from_secs(seconds.min(config.timeout_seconds)),
-            watch: Watch::default(),
+            watch: FamilyWatch::default(),
             group: None,
         }
     }
@@ -468,33 +469,23 @@ fn spec(setup: &CommandsSetup) -> Spec {
         Standing::Inside(_) | Standing::Refused { .. } => "in the sandbox",
     };
     Spec {
-        name: "exec",
+        name: "exec".into(),
         description: format!(
             "Run a command {place}. Output and errors come back together with the exit code; a \
              command that takes longer goes on in the background and process follows it. What it \
              leaves running is ended when it ends, so start servers with background: true.{}",
             about_secrets(setup)
-        ),
-        parameters: parameters.build(),
+        )
+        .into(),
+        parameters: parameters.build().into(),
         effect: Effect::Irreversible,
-        sinks: &[
-            Sink {
-                argument: "command",
-                kind: SinkKind::Command,
-            },
-            Sink {
-                argument: "argv",
-                kind: SinkKind::Command,
-            },
-            Sink {
-                argument: "workdir",
-                kind: SinkKind::Path,
-            },
-            Sink {
-                argument: "env",
-                kind: SinkKind::Command,
-            },
-        ],
+        sinks: [
+            Sink::new("command", SinkKind::Command),
+            Sink::new("argv", SinkKind::Command),
+            Sink::new("workdir", SinkKind::Path),
+            Sink::new("env", SinkKind::Command),
+        ]
+        .into(),
     }
 }
 

@@ -33,6 +33,7 @@ pub enum ImageInput {
 
 pub(crate) use change::in_words;
 pub use image::picture_mime;
+pub(crate) use patch::patch_text;
 
 /// Largest picture sent to a model, unless the config says otherwise.
 pub(crate) const MOST_IMAGE_BYTES: u64 = 6 * 1024 * 1024;

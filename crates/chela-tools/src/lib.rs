@@ -7,6 +7,7 @@
 //! session.
 
 mod blocking;
+mod elevated;
 mod files;
 pub mod handles;
 mod journal;
@@ -23,16 +24,18 @@ mod toolbox;
 pub mod approvals;
 pub mod bound;
 pub mod exec;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod place;
 pub mod policy;
 pub mod process;
-pub mod sandbox;
 pub mod schema;
 pub mod web;
 
 pub use bound::Bound;
 pub use chela_guard::approval::{Answer, Approver, Headless, Question, Scope};
 pub use chela_guard::{Effect, Sink, SinkKind};
+pub use elevated::{Elevation, ElevationAsk, ElevationWho, elevation};
 pub use files::{ImageInput, MOST_FILE_BYTES, picture_mime};
 pub use journal::{ChangeId, FileChange, Journal};
 pub use local_time::local_time;

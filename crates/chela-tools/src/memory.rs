@@ -1,16 +1,13 @@
 //! `memory_search` and `memory_get`.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use chela_core::{Audience, ContentHash, Entropy, Host, Origin, Trust};
+use chela_core::{Audience, ContentHash, Entropy, Origin, Trust};
 use chela_guard::{ExternalSource, Labelled};
-use chela_memory::embed::Embedder;
 use chela_memory::index::Depth;
-use chela_memory::source::Places;
 use chela_memory::tool::{Get, MemoryToolError, ToolText, memory_get, memory_search};
-use chela_memory::{Ask, Memory, MemorySettings, OpenMemory};
+use chela_memory::{AgentMemory, Ask};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -18,26 +15,12 @@ use crate::blocking::{Blocking, Job};
 use crate::schema::{Kind, Schema};
 use crate::{Bound, Effect, Output, Sink, SinkKind, Spec, Tool};
 
-/// An agent's memory, opened for each call: the index may be deleted at any time.
-#[derive(Clone)]
+/// An agent's memory, as one session may use it.
+#[derive(Debug, Clone)]
 pub struct MemoryAccess {
-    pub host: Host,
-    pub index_file: PathBuf,
-    pub places: Places,
-    pub settings: MemorySettings,
-    /// `None` searches by words alone.
-    pub embedder: Option<Arc<dyn Embedder>>,
+    pub memory: Arc<AgentMemory>,
     /// Who reads the session.
     pub audience: Audience,
-}
-
-impl std::fmt::Debug for MemoryAccess {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("MemoryAccess")
-            .field("index_file", &self.index_file)
-            .field("audience", &self.audience)
-            .finish_non_exhaustive()
-    }
 }
 
 struct Remembers {
@@ -47,16 +30,6 @@ struct Remembers {
 }
 
 impl Remembers {
-    fn open(&self) -> Result<Memory<'_>, MemoryToolError> {
-        Ok(Memory::open(OpenMemory {
-            host: &self.access.host,
-            index_file: self.access.index_file.clone(),
-            places: self.access.places.clone(),
-            settings: self.access.settings.clone(),
-            embedder: self.access.embedder.as_deref(),
-        })?)
-    }
-
     fn output(&self, job: &Job, result: Result<ToolText, MemoryToolError>) -> Output {
         let found = match result {
             Ok(found) => found,
@@ -114,8 +87,8 @@ pub(crate) fn tools(
     });
     let search = Blocking {
         spec: Spec {
-            name: "memory_search",
-            description: "Search your notes (MEMORY.md, memory/*.md) by words and meaning before answering about earlier work, decisions, dates, people or preferences.".to_owned(),
+            name: "memory_search".into(),
+            description: "Search your notes (MEMORY.md, memory/*.md) by words and meaning before answering about earlier work, decisions, dates, people or preferences.".into(),
             parameters: Schema::object()
                 .required(
                     "query",
@@ -124,17 +97,17 @@ pub(crate) fn tools(
                 )
                 .optional("maxResults", Kind::integer().min(1).max(100), "At most so many")
                 .optional("minScore", Kind::number(), "Leave out weaker results")
-                .build(),
+                .build().into(),
             effect: Effect::Read,
-            sinks: &[],
+            sinks: [].into(),
         },
         with: Arc::clone(&with),
         act: search,
     };
     let get = Blocking {
         spec: Spec {
-            name: "memory_get",
-            description: "Read lines of a memory file that memory_search named.".to_owned(),
+            name: "memory_get".into(),
+            description: "Read lines of a memory file that memory_search named.".into(),
             parameters: Schema::object()
                 .required(
                     "path",
@@ -143,12 +116,10 @@ pub(crate) fn tools(
                 )
                 .optional("from", Kind::integer().min(1), "First line, from 1")
                 .optional("lines", Kind::integer().min(1), "How many lines")
-                .build(),
+                .build()
+                .into(),
             effect: Effect::Read,
-            sinks: &[Sink {
-                argument: "path",
-                kind: SinkKind::Path,
-            }],
+            sinks: [Sink::new("path", SinkKind::Path)].into(),
         },
         with,
         act: get,
@@ -163,7 +134,7 @@ fn search(with: &Remembers, arguments: SearchArguments, job: &Job) -> Output {
         min_score: arguments.min_score,
         audience: with.access.audience,
     };
-    let found = with.open().and_then(|mut memory| {
+    let found = with.access.memory.with(|memory| {
         if memory.syncs_on_search() || memory.is_empty()? {
             // Stopped early, it answers from what is indexed by then.
             memory.sync(Depth::Quick, &mut |_| match job.stop.is_set() {
@@ -171,7 +142,7 @@ fn search(with: &Remembers, arguments: SearchArguments, job: &Job) -> Output {
                 false => ControlFlow::Continue(()),
             })?;
         }
-        memory_search(&mut memory, &ask)
+        memory_search(memory, &ask)
     });
     with.output(job, found)
 }
@@ -183,7 +154,7 @@ fn get(with: &Remembers, arguments: GetArguments, job: &Job) -> Output {
         lines: arguments.lines,
         audience: with.access.audience,
     };
-    let found = with.open().and_then(|memory| memory_get(&memory, &ask));
+    let found = with.access.memory.with(|memory| memory_get(memory, &ask));
     with.output(job, found)
 }
 

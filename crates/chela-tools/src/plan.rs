@@ -66,14 +66,14 @@ pub(crate) fn tool(plan: &Arc<Plan>) -> Arc<dyn Tool> {
         );
     Arc::new(Blocking {
         spec: Spec {
-            name: "update_plan",
-            description: "Write down the steps of a longer task and how far each is. Give the whole plan every time; at most one step is in_progress.".to_owned(),
+            name: "update_plan".into(),
+            description: "Write down the steps of a longer task and how far each is. Give the whole plan every time; at most one step is in_progress.".into(),
             parameters: Schema::object()
                 .required("plan", Kind::list(Kind::nested(step)), "All steps, in order")
                 .optional("explanation", Kind::text(), "Why the plan changed")
-                .build(),
+                .build().into(),
             effect: Effect::Read,
-            sinks: &[],
+            sinks: [].into(),
         },
         with: Arc::clone(plan),
         act: update,

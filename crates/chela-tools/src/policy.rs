@@ -12,15 +12,9 @@ use chela_config::{AgentView, Loaded};
 use chela_core::SessionKey;
 use serde::Serialize;
 
+pub use chela_sandbox::Sandboxed;
 pub use names::{Names, is_built_in};
 pub use sender::Sender;
-
-/// Whether the session runs inside a sandbox.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sandboxed {
-    Yes,
-    No,
-}
 
 /// What decides a policy.
 #[derive(Debug, Clone, Copy)]

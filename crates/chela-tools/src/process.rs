@@ -1,6 +1,5 @@
 //! Commands that run on: `process` lists, follows, feeds and ends them.
 
-mod family;
 mod job;
 mod plain;
 mod report;
@@ -16,8 +15,7 @@ use serde_json::{Map, Value};
 use crate::schema::{self, Kind, Schema};
 use crate::{Call, Effect, Output, Prospect, Running, Sink, SinkKind, Spec, Tool};
 
-pub use family::{Family, Leader, MARK};
-pub use job::{Ended, Job, Launch, Talk, Watch};
+pub use job::{Ended, Job, Launch, Talk};
 pub use plain::plain;
 pub use report::{labelled, whole};
 pub use table::{Finished, Notices, Processes, ProcessesSetup, StartError};
@@ -85,22 +83,20 @@ impl ProcessTool {
                 Kind::integer().min(1).max(5_000),
                 "For log: how many lines (200).",
             )
-            .build();
+            .build()
+            .into();
         Self {
             spec: Spec {
-                name: "process",
+                name: "process".into(),
                 description: "Follow commands that exec left in the background. poll waits for \
                     new output or the end, so call it once instead of in a loop; log reads \
                     earlier output by line; write and submit feed commands started with \
                     background or pty; kill ends one with everything it started; remove forgets \
                     a finished one, clear all finished ones."
-                    .to_owned(),
+                    .into(),
                 parameters,
                 effect: Effect::Irreversible,
-                sinks: &[Sink {
-                    argument: "data",
-                    kind: SinkKind::Command,
-                }],
+                sinks: [Sink::new("data", SinkKind::Command)].into(),
             },
             processes,
         }

@@ -1,6 +1,7 @@
 //! What every tool is.
 
 use std::pin::Pin;
+use std::sync::Arc;
 
 use chela_core::ContentHash;
 use chela_guard::flow::Standing;
@@ -8,18 +9,19 @@ use serde_json::{Map, Value};
 
 use crate::{Approver, Effect, Output, Sink};
 
-/// What is known of a tool before it runs.
+/// What is known of a tool before it runs. Cheap to clone: a tool may come from a server or an
+/// embedder while the program runs, so nothing of it is part of the program.
 #[derive(Debug, Clone)]
 pub struct Spec {
-    pub name: &'static str,
+    pub name: Arc<str>,
     /// One or two sentences for the model. Never names a channel, a path of this machine or
     /// anything else that changes: it is part of the cached prefix.
-    pub description: String,
+    pub description: Arc<str>,
     /// JSON Schema of the arguments: an object.
-    pub parameters: Value,
+    pub parameters: Arc<Value>,
     pub effect: Effect,
     /// The arguments through which it reaches the world, for the guard.
-    pub sinks: &'static [Sink],
+    pub sinks: Arc<[Sink]>,
 }
 
 /// A running call. Dropping it stops it, and whatever it started in the foreground.

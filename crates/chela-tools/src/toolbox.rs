@@ -125,7 +125,7 @@ pub struct Toolbox {
 
 impl std::fmt::Debug for Toolbox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<&str> = self.specs().map(|spec| spec.name).collect();
+        let names: Vec<&str> = self.specs().map(|spec| &*spec.name).collect();
         f.debug_struct("Toolbox")
             .field("tools", &names)
             .finish_non_exhaustive()
@@ -185,10 +185,10 @@ impl Toolbox {
         tools.extend(settings.others);
         in_order(&mut tools);
         let mut left_out = Vec::new();
-        tools.retain(|tool| match policy.explain(tool.spec().name) {
+        tools.retain(|tool| match policy.explain(&tool.spec().name) {
             Verdict::In(_) => true,
             Verdict::Out(why) => {
-                left_out.push((tool.spec().name.to_owned(), why));
+                left_out.push((tool.spec().name.to_string(), why));
                 false
             }
         });
@@ -211,7 +211,7 @@ impl Toolbox {
     }
 
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.tools.iter().find(|tool| tool.spec().name == name)
+        self.tools.iter().find(|tool| &*tool.spec().name == name)
     }
 
     /// Tools that exist but that the policy keeps out, and why.
@@ -231,7 +231,7 @@ impl Toolbox {
         let kept = self
             .tools
             .iter()
-            .filter(|tool| names.iter().any(|name| name == tool.spec().name));
+            .filter(|tool| names.iter().any(|name| **name == *tool.spec().name));
         Self {
             tools: kept.cloned().collect(),
             ..self.clone()
@@ -321,8 +321,8 @@ fn protected(settings: &ToolboxSettings<'_>) -> Vec<PathBuf> {
 /// Known tools in their order, others by name; of two with the same name the first stays.
 fn in_order(tools: &mut Vec<Arc<dyn Tool>>) {
     let rank = |tool: &Arc<dyn Tool>| {
-        let name = tool.spec().name;
-        let known = ORDER.iter().position(|known| *known == name);
+        let name = Arc::clone(&tool.spec().name);
+        let known = ORDER.iter().position(|known| *known == &*name);
         (known.unwrap_or(ORDER.len()), name)
     };
     tools.sort_by(|a, b| rank(a).cmp(&rank(b)));

@@ -19,10 +19,9 @@ use chela_core::Host;
 use crate::Tool;
 use crate::handles::Handles;
 
-pub use address::{AddressPolicy, Private, is_public};
+pub use address::{AddressPolicy, Private};
 pub use fetch::WebFetchTool;
 pub use search::{SearchService, WebSearchTool};
-pub use way::{Lookup, SystemLookup};
 
 /// The web tools that are set up, for the toolbox.
 pub fn web_tools(host: &Host, loaded: &Loaded, handles: &Arc<dyn Handles>) -> Vec<Arc<dyn Tool>> {

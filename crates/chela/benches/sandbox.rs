@@ -9,8 +9,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use chela_core::{AgentId, Host, SessionKey};
+use chela_sandbox::{SandboxAsk, Standing, standing};
 use chela_tools::exec::{Commands, CommandsAsk, CommandsSetup};
-use chela_tools::sandbox::{SandboxAsk, Standing, standing};
 
 const RUNS: usize = 50;
 

@@ -14,7 +14,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use chela_core::secret::Redactor;
-use chela_tools::sandbox::{self, HELPER_COMMAND};
+use chela_sandbox::{HELPER_COMMAND, HELPER_FAILED};
 use clap::Parser;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
@@ -31,11 +31,11 @@ fn main() -> ExitCode {
     }
     if args.get(1).is_some_and(|word| word == HELPER_COMMAND) {
         // Started by this very program, around a sandboxed command: nothing else is set up.
-        return match sandbox::helper::run(args.into_iter().skip(2)) {
+        return match chela_sandbox::helper::run(args.into_iter().skip(2)) {
             Ok(code) => ExitCode::from(code),
             Err(why) => {
                 let _ = writeln!(std::io::stderr(), "chela sandbox: {why}");
-                ExitCode::from(sandbox::helper::FAILED)
+                ExitCode::from(HELPER_FAILED)
             }
         };
     }

@@ -74,8 +74,8 @@ pub fn bent(traces: &Traces, mut made: Made, way: Way) -> Made {
         .declared(&made.tool)
         .map(|declared| declared.sinks)
         .unwrap_or_default();
-    for sink in sinks {
-        if let Some(value) = made.args.get_mut(sink.argument) {
+    for sink in sinks.iter() {
+        if let Some(value) = made.args.get_mut(sink.argument.as_ref()) {
             bend(value, way);
         }
     }

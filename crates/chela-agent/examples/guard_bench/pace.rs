@@ -55,7 +55,7 @@ pub fn at_a_mebibyte(traces: &Traces) -> (Duration, Duration) {
         let deed = Deed {
             tool: &call.tool,
             effect: declared.effect,
-            sinks: declared.sinks,
+            sinks: &declared.sinks,
             arguments: &call.args,
             standing: Standing::Unlisted,
             words: None,

@@ -1,6 +1,8 @@
 //! A home with the real agent in it: a model that says what it is told to say, tools that give
 //! back what was recorded, and an owner who answers.
 
+use chela_store::block_on;
+
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -127,14 +129,12 @@ impl Stage {
         let key = format!("agent:main:bench:direct:{}", self.number());
         let session = SessionKey::try_from(key).map_err(|error| error.to_string())?;
         let memory = Arc::new(Mutex::new(Came::default()));
-        let talk = self
-            .agents
-            .conversation(ConversationAsk {
-                session: Some(session),
-                own: OwnTools(self.tools(traces, play, &memory)),
-                ..ConversationAsk::default()
-            })
-            .map_err(|error| error.to_string())?;
+        let talk = block_on(self.agents.conversation(ConversationAsk {
+            session: Some(session),
+            own: OwnTools(self.tools(traces, play, &memory)),
+            ..ConversationAsk::default()
+        }))
+        .map_err(|error| error.to_string())?;
         let surface = Watching {
             owner,
             came: &memory,
@@ -176,7 +176,7 @@ impl Stage {
         let made = outputs.into_iter().filter_map(|(name, outputs)| {
             let (name, declared) = traces.tool(name)?;
             Some(Arc::new(Recorded {
-                spec: spec(name, declared),
+                spec: spec(name, &declared),
                 foreign: declared.foreign,
                 outputs,
                 came: Arc::clone(came),
@@ -187,13 +187,13 @@ impl Stage {
     }
 }
 
-fn spec(name: &'static str, declared: Declared) -> Spec {
+fn spec(name: &str, declared: &Declared) -> Spec {
     Spec {
-        name,
-        description: "Recorded.".to_owned(),
-        parameters: json!({ "type": "object", "properties": {} }),
+        name: name.into(),
+        description: "Recorded.".into(),
+        parameters: Arc::new(json!({ "type": "object", "properties": {} })),
         effect: declared.effect,
-        sinks: declared.sinks,
+        sinks: Arc::clone(&declared.sinks),
     }
 }
 
@@ -257,7 +257,7 @@ impl Tool for Recorded {
             hash: ContentHash::of(text),
         };
         let source = ExternalSource::Api {
-            name: self.spec.name.to_owned(),
+            name: self.spec.name.to_string(),
         };
         let labelled = match self.foreign {
             true => Labelled::external(text, &source, origin, self.entropy.as_ref()),

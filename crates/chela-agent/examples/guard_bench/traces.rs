@@ -1,6 +1,7 @@
 //! Recorded tasks and attacks, as data: what the owner wrote, which calls follow, what came back.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use chela_guard::{Effect, Sink, SinkKind};
 use serde::Deserialize;
@@ -26,10 +27,10 @@ pub struct Tool {
 }
 
 /// What a tool of the traces would declare here.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Declared {
     pub effect: Effect,
-    pub sinks: &'static [Sink],
+    pub sinks: Arc<[Sink]>,
     /// Whether what it brings back is from outside.
     pub foreign: bool,
 }
@@ -104,13 +105,13 @@ impl Traces {
                 INBOX,
                 Declared {
                     effect: Effect::ReadUntrusted,
-                    sinks: &[],
+                    sinks: [].into(),
                     foreign: true,
                 },
             ));
         }
         let tool = self.tools.get(name)?;
-        Some((tool.name, tool.declared?))
+        Some((tool.name, tool.declared.clone()?))
     }
 }
 
@@ -135,14 +136,14 @@ impl Tool {
         let sinks: Vec<Sink> = names
             .into_iter()
             .map(|name| Sink {
-                argument: name.to_owned().leak(),
+                argument: name.to_owned().into(),
                 kind: sink_kind(name),
             })
             .collect();
         let foreign = !matches!(self.effect.as_str(), "read_trusted");
         Some(Declared {
             effect,
-            sinks: sinks.leak(),
+            sinks: sinks.into(),
             foreign,
         })
     }

@@ -13,9 +13,9 @@ use crate::compact::sections_named;
 const COMMAND: usize = 200;
 
 impl Conversation {
-    pub(super) fn with_attachments(&self, mut summary: String) -> String {
+    pub(super) async fn with_attachments(&self, mut summary: String) -> String {
         for (heading, text) in [
-            ("## Plan", self.plan_in_words()),
+            ("## Plan", self.plan_in_words().await),
             ("## Running", self.running_in_words()),
             ("## Rules (from AGENTS.md)", self.pinned_rules()),
         ] {
@@ -26,8 +26,8 @@ impl Conversation {
         summary
     }
 
-    fn plan_in_words(&self) -> String {
-        let Ok(toolbox) = self.toolbox() else {
+    async fn plan_in_words(&self) -> String {
+        let Ok(toolbox) = self.toolbox().await else {
             return String::new();
         };
         let steps = toolbox.plan().steps();

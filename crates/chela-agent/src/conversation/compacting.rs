@@ -93,8 +93,11 @@ impl Conversation {
             .memory_flush
             .force_flush_transcript_bytes
             .as_ref()
-            .and_then(|size| size.bytes())
-            .is_some_and(|most| self.transcript_bytes() >= most);
+            .and_then(|size| size.bytes());
+        let is_large = match is_large {
+            Some(most) => self.transcript_bytes().await >= most,
+            None => false,
+        };
         if is_near || is_large {
             self.flush_memory().await;
         }
@@ -114,7 +117,7 @@ impl Conversation {
         let Some(most) = configured.as_ref().and_then(|size| size.bytes()) else {
             return;
         };
-        if self.transcript_bytes() < most {
+        if self.transcript_bytes().await < most {
             return;
         }
         let chain = self.chain().ok();
@@ -124,8 +127,12 @@ impl Conversation {
     }
 
     /// Bytes of what is kept of the conversation.
-    fn transcript_bytes(&self) -> u64 {
-        let branch = self.sessions.branch(&self.session()).unwrap_or_default();
+    async fn transcript_bytes(&self) -> u64 {
+        let branch = self
+            .sessions
+            .branch(&self.session())
+            .await
+            .unwrap_or_default();
         context(&branch)
             .iter()
             .map(|message| serde_json::to_string(message).map_or(0, |text| text.len() as u64))
@@ -138,13 +145,13 @@ impl Conversation {
         instructions: Option<&str>,
     ) -> Result<Compacted, CompactError> {
         let session = self.session();
-        let branch = self.sessions.branch(&session)?;
+        let branch = self.sessions.branch(&session).await?;
         let plan = self.plan(branch).ok_or(CompactError::TooShort)?;
         let (summary, by) = match chain {
             Some(chain) => self.summary(chain, &plan, instructions).await,
             None => plan.by_rules("there is no model"),
         };
-        let summary = self.with_attachments(summary);
+        let summary = self.with_attachments(summary).await;
         let tokens_before = plan.messages.iter().map(tokens_of).sum::<usize>() + plan.kept_tokens;
         let tokens_after = chela_core::tokens::count(&summary) + plan.kept_tokens;
         let done = Compacted {
@@ -155,20 +162,24 @@ impl Conversation {
         };
         self.write_down(&session, &plan, &done);
         // One entry, written whole or not at all: whoever is killed here has compacted or has not.
-        self.sessions.append(
-            &session,
-            Body::Compaction(Compaction {
-                summary,
-                first_kept: plan.first_kept,
-                tokens_before: done.tokens_before,
-                details: json!({ "messages": done.messages }),
-            }),
-        )?;
+        self.sessions
+            .append(
+                &session,
+                Body::Compaction(Compaction {
+                    summary,
+                    first_kept: plan.first_kept,
+                    tokens_before: done.tokens_before,
+                    details: json!({ "messages": done.messages }),
+                }),
+            )
+            .await?;
         let used = self
             .meter()
             .used
             .saturating_sub(done.tokens_before.saturating_sub(done.tokens_after));
-        self.sessions.add_usage(&session, Usage::default(), used)?;
+        self.sessions
+            .add_usage(&session, Usage::default(), used)
+            .await?;
         self.with(|state| {
             state.meter = ContextMeter {
                 used: 0,

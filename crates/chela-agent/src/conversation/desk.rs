@@ -5,6 +5,7 @@ use std::sync::Arc;
 use chela_config::model;
 use chela_core::{AgentId, SessionKey, Trust};
 use chela_model::Message;
+use chela_store::block_on;
 use chela_tools::{
     AgentRow, HistoryAsk, HistoryMessage, HistoryPage, SessionRow, SessionsError, SessionsView,
     StatusCard, ToolMessages,
@@ -41,7 +42,7 @@ impl SessionsView for Desk {
             else {
                 continue;
             };
-            let all = sessions.list(&Filter::default()).map_err(store)?;
+            let all = block_on(sessions.list(&Filter::default())).map_err(store)?;
             let key_of = |id: &chela_session::SessionId| {
                 all.iter()
                     .find(|info| info.session_id == *id)
@@ -65,8 +66,7 @@ impl SessionsView for Desk {
 
     fn history(&self, ask: &HistoryAsk<'_>) -> Result<HistoryPage, SessionsError> {
         let (sessions, session) = self.find(ask.session)?;
-        let messages: Vec<HistoryMessage> = sessions
-            .branch(&session)
+        let messages: Vec<HistoryMessage> = block_on(sessions.branch(&session))
             .map_err(store)?
             .iter()
             .filter_map(|entry| history_message(entry, ask.tools))
@@ -82,7 +82,7 @@ impl SessionsView for Desk {
 
     fn status(&self, session: &SessionKey) -> Result<StatusCard, SessionsError> {
         let (sessions, found) = self.find(session)?;
-        let info = sessions.info(&found).map_err(store)?;
+        let info = block_on(sessions.info(&found)).map_err(store)?;
         Ok(self.card(&info))
     }
 
@@ -101,9 +101,7 @@ impl SessionsView for Desk {
             .map_err(|error| refuse(&error))?;
         let reference = chain.primary().reference().to_owned();
         let choice = model.map(|_| (reference.clone(), ModelSource::User));
-        sessions
-            .set(&found, Override::Model(choice))
-            .map_err(store)?;
+        block_on(sessions.set(&found, Override::Model(choice))).map_err(store)?;
         Ok(reference)
     }
 
@@ -149,7 +147,9 @@ impl Desk {
             return Err(unknown());
         }
         let sessions = self.agents.sessions(&agent).map_err(store)?;
-        let session = sessions.look_up(key).map_err(store)?.ok_or_else(unknown)?;
+        let session = block_on(sessions.look_up(key))
+            .map_err(store)?
+            .ok_or_else(unknown)?;
         Ok((sessions, session))
     }
 

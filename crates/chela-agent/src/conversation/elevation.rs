@@ -1,6 +1,7 @@
 //! How far commands may leave the sandbox, for the message at hand.
 
-use chela_tools::sandbox::{Elevation, ElevationAsk, Standing, Who, elevation};
+use chela_sandbox::Standing;
+use chela_tools::{Elevation, ElevationAsk, ElevationWho as Who, elevation};
 
 use super::Conversation;
 use chela_session::Source;
@@ -15,12 +16,11 @@ impl Conversation {
     }
 
     fn elevation(&self) -> Elevation {
-        let info = self.sessions.info(&self.session()).ok();
         elevation(&ElevationAsk {
             global: &self.agents.loaded.config.tools.elevated,
             own: self.view.tools.value.elevated.as_ref(),
             default: self.view.elevated_default.value,
-            session: info.and_then(|info| info.settings.elevated),
+            session: self.settings().elevated,
             who: self.who(),
             taint: self.taint(),
         })

@@ -11,18 +11,18 @@ use chela_session::{Body, Entry, Session};
 
 impl Conversation {
     /// The session that was left behind when this one began, if one was.
-    pub(super) fn note_replaced(&self, session: &Session) {
+    pub(super) async fn note_replaced(&self, session: &Session) {
         let Some((old, _)) = &session.replaced else {
             return;
         };
-        if let Ok(Some(old)) = self.sessions.by_id(old.as_str()) {
-            self.write_note_of(&old);
+        if let Ok(Some(old)) = self.sessions.by_id(old.as_str()).await {
+            self.write_note_of(&old).await;
         }
     }
 
     /// Writes `memory/YYYY-MM-DD-HHMM.md` from the last messages, when `session-memory` is on.
     /// A note that cannot be written loses nothing: the transcript is kept.
-    pub(super) fn write_note_of(&self, session: &Session) {
+    pub(super) async fn write_note_of(&self, session: &Session) {
         if !self
             .agents
             .loaded
@@ -33,7 +33,7 @@ impl Conversation {
         {
             return;
         }
-        let Ok(branch) = self.sessions.branch(session) else {
+        let Ok(branch) = self.sessions.branch(session).await else {
             return;
         };
         let said: Vec<(&str, String)> = branch

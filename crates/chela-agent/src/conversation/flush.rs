@@ -14,18 +14,19 @@ impl Conversation {
     /// One silent turn in which the agent may write notes; once between two compactions. What it
     /// answers reaches nobody, and a turn that fails loses nothing but the notes.
     pub(super) async fn flush_memory(&self) {
-        if !self.may_flush() {
+        if !self.may_flush().await {
             return;
         }
         let session = self.session();
-        let Ok(info) = self.sessions.info(&session) else {
+        let Ok(info) = self.sessions.info(&session).await else {
             return;
         };
         let compaction = info.totals.compactions;
         // Noted before it is tried: a flush that never ends is not begun again and again.
         let noted = self
             .sessions
-            .set(&session, Override::Flushed { compaction });
+            .set(&session, Override::Flushed { compaction })
+            .await;
         if info.totals.flushed_compaction == Some(compaction) || noted.is_err() {
             return;
         }
@@ -51,17 +52,17 @@ impl Conversation {
     }
 
     /// Nobody is asked to write where nothing may be written.
-    fn may_flush(&self) -> bool {
+    async fn may_flush(&self) -> bool {
         let settings = &self.view.compaction.value.memory_flush;
         let for_a_person = !matches!(self.key.form, SessionForm::Heartbeat { .. });
-        settings.enabled && for_a_person && self.can_write_notes()
+        settings.enabled && for_a_person && self.can_write_notes().await
     }
 
-    fn can_write_notes(&self) -> bool {
+    async fn can_write_notes(&self) -> bool {
         let is_writable = std::fs::metadata(&self.view.workspace.value)
             .is_ok_and(|folder| !folder.permissions().readonly());
         let policy = self.policy_now(None);
-        let can_write = self.toolbox().is_ok_and(|toolbox| {
+        let can_write = self.toolbox().await.is_ok_and(|toolbox| {
             let toolbox = toolbox.for_turn(policy);
             ["write", "edit", "apply_patch"]
                 .iter()

@@ -33,19 +33,19 @@ pub(crate) struct Prefix {
 impl Conversation {
     /// The prefix of this session: made once, kept in the session, made again only when the
     /// model changes or the conversation was compacted, as it is read anew then anyway.
-    pub(crate) fn prefix(&self) -> Result<Arc<Prefix>, OpenError> {
-        self.prefix_for(self.chain().ok().as_ref())
+    pub(crate) async fn prefix(&self) -> Result<Arc<Prefix>, OpenError> {
+        self.prefix_for(self.chain().ok().as_ref()).await
     }
 
-    pub(crate) fn prefix_for(&self, chain: Option<&Chain>) -> Result<Arc<Prefix>, OpenError> {
+    pub(crate) async fn prefix_for(&self, chain: Option<&Chain>) -> Result<Arc<Prefix>, OpenError> {
         let model = chain.map(|chain| chain.primary().reference().to_owned());
-        let compaction = self.sessions.last_compaction(&self.session())?;
+        let compaction = self.sessions.last_compaction(&self.session()).await?;
         let known = self.with(|state| state.prefix.clone());
         let is_current = |prefix: &Prefix| prefix.model == model && prefix.compaction == compaction;
         if let Some(prefix) = known.clone().filter(|prefix| is_current(prefix)) {
             return Ok(prefix);
         }
-        let prefix = Arc::new(self.make_prefix(chain, model, compaction)?);
+        let prefix = Arc::new(self.make_prefix(chain, model, compaction).await?);
         if let Some(known) = known {
             // The work at hand goes on.
             prefix
@@ -53,13 +53,13 @@ impl Conversation {
                 .plan()
                 .go_on_with(&known.toolbox.plan().steps());
         }
-        let names = prefix.toolbox.specs().map(|spec| spec.name.to_owned());
+        let names = prefix.toolbox.specs().map(|spec| spec.name.to_string());
         self.children.0.offer(names);
         self.with(|state| state.prefix = Some(Arc::clone(&prefix)));
         Ok(prefix)
     }
 
-    fn make_prefix(
+    async fn make_prefix(
         &self,
         chain: Option<&Chain>,
         model: Option<String>,
@@ -79,7 +79,7 @@ impl Conversation {
                 && frozen.compaction == compaction
                 && told == sandboxed
         };
-        let frozen = self.sessions.frozen(&session)?.filter(is_current);
+        let frozen = self.sessions.frozen(&session).await?.filter(is_current);
         if frozen.is_none() {
             // What changed meanwhile is part of it now.
             self.agents.assembler.refresh(&self.view.id);
@@ -105,17 +105,19 @@ impl Conversation {
         let stable = assembled.prompt.stable().to_owned();
         let sections = section_marks(&assembled.prompt);
         if let Some(model) = &model {
-            self.sessions.freeze(
-                &session,
-                &Frozen {
-                    stable: stable.clone(),
-                    tools: tools.iter().cloned().map(FrozenTool::from).collect(),
-                    sections: sections.clone(),
-                    model: model.clone(),
-                    compaction,
-                    made_at: self.agents.host.unix_millis(),
-                },
-            )?;
+            self.sessions
+                .freeze(
+                    &session,
+                    &Frozen {
+                        stable: stable.clone(),
+                        tools: tools.iter().cloned().map(FrozenTool::from).collect(),
+                        sections: sections.clone(),
+                        model: model.clone(),
+                        compaction,
+                        made_at: self.agents.host.unix_millis(),
+                    },
+                )
+                .await?;
         }
         Ok(Prefix {
             stable,
@@ -147,6 +149,7 @@ impl Conversation {
             spawner: Some(self.nest()),
             journal: Some(Arc::clone(&self.pen) as Arc<dyn chela_tools::Journal>),
             trust: &agents.file_trust(),
+            memory: agents.memory(&self.view.id),
             commands: &self.commands,
             own: &self.ask.own.0,
         });
@@ -156,7 +159,7 @@ impl Conversation {
         };
         let granted: Vec<String> = toolbox
             .specs()
-            .map(|spec| spec.name.to_owned())
+            .map(|spec| spec.name.to_string())
             .filter(|name| self.is_granted(name))
             .collect();
         Ok(toolbox.restrict(&granted))

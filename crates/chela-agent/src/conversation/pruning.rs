@@ -19,12 +19,12 @@ pub(crate) struct Sendable {
 
 impl Conversation {
     /// The messages a model is sent.
-    pub(crate) fn sendable(
+    pub(crate) async fn sendable(
         &self,
         session: &Session,
         window: Option<u64>,
     ) -> Result<Sendable, SessionError> {
-        let branch = self.sessions.branch(session)?;
+        let branch = self.sessions.branch(session).await?;
         let mut messages = context(&branch);
         let before = pruned_before(&branch);
         let now = self
@@ -41,7 +41,7 @@ impl Conversation {
                 custom_type: KIND.to_owned(),
                 data: json!(now),
             };
-            self.sessions.append(session, Body::Custom(custom))?;
+            self.sessions.append(session, Body::Custom(custom)).await?;
         }
         let pruned_now = now.is_some();
         if let Some(pruned) = now.or(before) {

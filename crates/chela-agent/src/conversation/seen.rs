@@ -241,9 +241,9 @@ impl Reading {
                 };
                 let spec = prepared.tool.spec();
                 Deed {
-                    tool: spec.name,
+                    tool: &spec.name,
                     effect: spec.effect,
-                    sinks: spec.sinks,
+                    sinks: &spec.sinks,
                     arguments: &prepared.arguments,
                     standing: Standing::Unlisted,
                     words: None,
@@ -257,13 +257,13 @@ impl Reading {
 
 impl Conversation {
     /// Reads what the transcript has gained since the guard last looked.
-    pub(crate) fn catch_up(
+    pub(crate) async fn catch_up(
         &self,
         session: &Session,
         toolbox: &Toolbox,
         prompt: &[SectionMark],
     ) -> Result<(), SessionError> {
-        let branch = self.sessions.branch(session)?;
+        let branch = self.sessions.branch(session).await?;
         let prompt = prompt.iter().map(|section| section.trust);
         let ear = Ear {
             toolbox,
@@ -275,19 +275,20 @@ impl Conversation {
     }
 
     /// The same outside of a turn. A session in which nothing was said has read nothing.
-    pub(crate) fn look_again(&self) -> Result<(), OpenError> {
+    pub(crate) async fn look_again(&self) -> Result<(), OpenError> {
         let session = self.session();
-        if self.sessions.branch(&session)?.is_empty() {
+        if self.sessions.branch(&session).await?.is_empty() {
             return Ok(());
         }
-        let prefix = self.prefix()?;
-        self.catch_up(&session, &prefix.toolbox, &prefix.sections)?;
+        let prefix = self.prefix().await?;
+        self.catch_up(&session, &prefix.toolbox, &prefix.sections)
+            .await?;
         Ok(())
     }
 
     /// The owner lets the model read a text that was held back: it comes with the next message,
     /// as what it is.
-    pub fn release_text(&self, text: &Withheld) -> Result<(), SessionError> {
+    pub async fn release_text(&self, text: &Withheld) -> Result<(), SessionError> {
         let sent = Sent {
             kind: BlockKind::Events,
             hash: ContentHash::of(&text.text),
@@ -306,6 +307,7 @@ impl Conversation {
         };
         self.sessions
             .append(&self.session(), Body::CustomMessage(note))
+            .await
             .map(drop)
     }
 

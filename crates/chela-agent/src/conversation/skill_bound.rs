@@ -128,15 +128,15 @@ impl Conversation {
     }
 
     /// Puts on disk which skills are in use, after a message has been accepted.
-    pub(crate) fn keep_bounds(&self, session: &Session) -> Result<(), SessionError> {
+    pub(crate) async fn keep_bounds(&self, session: &Session) -> Result<(), SessionError> {
         for bound in self.with(|state| state.bounds.active.clone()) {
-            self.sessions.append(session, Body::from(&bound))?;
+            self.sessions.append(session, Body::from(&bound)).await?;
         }
         Ok(())
     }
 
     /// The model has read something: when it is the text of a skill, that skill is in use.
-    pub(crate) fn note_reading(
+    pub(crate) async fn note_reading(
         &self,
         session: &Session,
         call: &ToolCall,
@@ -162,7 +162,7 @@ impl Conversation {
                 new
             });
             if new {
-                self.sessions.append(session, Body::from(&bound))?;
+                self.sessions.append(session, Body::from(&bound)).await?;
             }
         }
         Ok(())

@@ -13,7 +13,7 @@ use chela_session::{Body, CustomMessage};
 impl Conversation {
     /// Takes back what the last turn that changed files did to them. The model is told: it would
     /// go on as if nothing had happened.
-    pub(super) fn take_back_files(&self) -> Result<Vec<String>, String> {
+    pub(super) async fn take_back_files(&self) -> Result<Vec<String>, String> {
         let journal = self.agents.journal(&self.view.id);
         let in_words = |error: UndoError| match error {
             UndoError::Conflicts(_) => {
@@ -49,6 +49,7 @@ impl Conversation {
         };
         self.sessions
             .append(&self.session(), Body::CustomMessage(note))
+            .await
             .map_err(|error| error.to_string())?;
         Ok(lines)
     }

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use chela_config::model::{ElevatedLevel, ReasoningVisibility, ThinkingLevel, VerboseLevel};
 use chela_core::{Origin, SessionKey, Trust};
 use chela_model::{HOW_TO_GET_ONE, Thinking};
+use chela_sandbox::Standing;
 use chela_skills::{LoadedSkill, Uses};
-use chela_tools::sandbox::Standing;
+use chela_store::block_on;
 use chela_workspace::FileReport;
 
 use super::ending::words_of;
@@ -34,7 +35,7 @@ impl Talk for Conversation {
     }
 
     fn setting(&self, which: Setting) -> Option<String> {
-        let info = self.info().ok()?;
+        let info = block_on(self.info()).ok()?;
         let settings = info.settings;
         match which {
             Setting::Model => settings.model,
@@ -66,9 +67,12 @@ impl Talk for Conversation {
             Setting::Usage => Override::ResponseUsage(value.map(str::to_owned)),
             Setting::Title => Override::DisplayName(value.map(str::to_owned)),
         };
-        self.sessions
-            .set(&Conversation::session(self), change)
-            .map_err(in_words)
+        block_on(async {
+            let session = Conversation::session(self);
+            self.sessions.set(&session, change).await?;
+            self.refresh_settings().await
+        })
+        .map_err(in_words)
     }
 
     fn model(&self) -> ModelState {
@@ -107,17 +111,17 @@ impl Talk for Conversation {
     }
 
     fn begin(&self) -> Result<(), Trouble> {
-        self.begin_anew().map(drop).map_err(in_words)
+        block_on(self.begin_anew()).map(drop).map_err(in_words)
     }
 
     fn undo(&self) -> Result<Option<Undone>, Trouble> {
         let session = Conversation::session(self);
-        if let Some(back) = self.sessions.undo_compaction(&session).map_err(in_words)? {
+        if let Some(back) = block_on(self.sessions.undo_compaction(&session)).map_err(in_words)? {
             return Ok(Some(Undone::Compaction {
                 tokens: back.tokens_before,
             }));
         }
-        let undone = self.sessions.undo(&session).map_err(in_words)?;
+        let undone = block_on(self.sessions.undo(&session)).map_err(in_words)?;
         Ok(undone.map(|undone| Undone::Message {
             message: words_of(&undone.message, undone.meta.lead),
             entries: undone.entries,
@@ -125,7 +129,7 @@ impl Talk for Conversation {
     }
 
     fn undo_files(&self) -> Result<Vec<String>, Trouble> {
-        self.take_back_files()
+        block_on(self.take_back_files())
     }
 
     fn export(&self, path: Option<&str>) -> Result<PathBuf, Trouble> {
@@ -140,15 +144,13 @@ impl Talk for Conversation {
         let write = |path: &Path| -> Result<(), Trouble> {
             let mut file = std::fs::File::create_new(path)
                 .map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
-            self.sessions
-                .export_jsonl(&session, &mut file)
-                .map_err(in_words)
+            block_on(self.sessions.export_jsonl(&session, &mut file)).map_err(in_words)
         };
         write(&path).map(|()| path)
     }
 
     fn report(&self) -> Result<ContextReport, Trouble> {
-        let prefix = self.prefix().map_err(in_words)?;
+        let prefix = block_on(self.prefix()).map_err(in_words)?;
         let assembled = self
             .assemble(&prefix.tools, prefix.size, prefix.model.as_deref())
             .map_err(in_words)?;
@@ -167,7 +169,7 @@ impl Talk for Conversation {
     }
 
     fn why(&self, what: &str) -> Result<Vec<Answer>, Trouble> {
-        let prefix = self.prefix().map_err(in_words)?;
+        let prefix = block_on(self.prefix()).map_err(in_words)?;
         let assembled = self
             .assemble(&prefix.tools, prefix.size, prefix.model.as_deref())
             .map_err(in_words)?;
@@ -175,14 +177,14 @@ impl Talk for Conversation {
     }
 
     fn tools(&self) -> Vec<ToolRow> {
-        let Ok(toolbox) = self.toolbox() else {
+        let Ok(toolbox) = block_on(self.toolbox()) else {
             return Vec::new();
         };
         toolbox
             .specs()
             .map(|spec| ToolRow {
-                name: spec.name.to_owned(),
-                description: spec.description.clone(),
+                name: spec.name.to_string(),
+                description: spec.description.to_string(),
             })
             .collect()
     }
@@ -246,18 +248,18 @@ impl Talk for Conversation {
     }
 
     fn release(&self) -> Result<Option<String>, Trouble> {
-        self.look_again().map_err(in_words)?;
+        block_on(self.look_again()).map_err(in_words)?;
         let by = self.tainted_by();
         if by.is_some() {
-            self.release_taint().map_err(in_words)?;
+            block_on(self.release_taint()).map_err(in_words)?;
         }
         Ok(by)
     }
 
     fn status(&self) -> Status {
         // What cannot be read now is judged before the next call anyway.
-        let _ = self.look_again();
-        let info = self.info();
+        let _ = block_on(self.look_again());
+        let info = block_on(self.info());
         let chain = self.chain().ok();
         let model = chain.as_ref().map(|chain| chain.primary().info());
         let totals = info.as_ref().map(|info| info.totals).unwrap_or_default();
@@ -281,7 +283,7 @@ impl Talk for Conversation {
             last: self.with(|state| state.last),
             total: totals.usage(),
             price: model.and_then(|model| model.cost),
-            turns: self.turns(),
+            turns: block_on(self.turns()),
             compactions: totals.compactions,
             guard: self.guard_rules().policy.as_str().to_owned(),
             tainted_by: self.tainted_by(),
@@ -300,21 +302,22 @@ impl Talk for Conversation {
 }
 
 impl Conversation {
-    pub(crate) fn info(&self) -> Result<SessionInfo, SessionError> {
-        self.sessions.info(&Conversation::session(self))
+    pub(crate) async fn info(&self) -> Result<SessionInfo, SessionError> {
+        self.sessions.info(&Conversation::session(self)).await
     }
 
     /// How long the model thinks first: as the session says, else the config.
     pub(crate) fn thinking(&self) -> Thinking {
-        let own = self.info().ok().and_then(|info| info.settings.thinking);
+        let own = self.settings().thinking;
         own.or(self.view.thinking.value)
             .map_or(Thinking::Off, |level| thinking_named(level.as_str()))
     }
 
-    fn turns(&self) -> u64 {
+    async fn turns(&self) -> u64 {
         let branch = self
             .sessions
             .branch(&Conversation::session(self))
+            .await
             .unwrap_or_default();
         let turns = branch
             .iter()

@@ -68,11 +68,11 @@ impl Child {
             // Its time begins when it does.
             () = self.seat.take() => self.work(&surface).await,
         };
-        self.mark(&end, &runs);
+        self.mark(&end, &runs).await;
         if self.cleanup == Cleanup::Delete {
             // A transcript that stays too long does no harm. What it did stays on record: an
             // agent does not choose what the owner may see.
-            let _ = self.talk.sessions.remove(&self.talk.session());
+            let _ = self.talk.sessions.remove(&self.talk.session()).await;
         }
     }
 
@@ -109,12 +109,12 @@ impl Child {
         }
     }
 
-    fn mark(&self, end: &End, runs: &Runs) {
+    async fn mark(&self, end: &End, runs: &Runs) {
         let host = &self.talk.agents.host;
         let now = host.unix_millis();
         let seconds = now.saturating_sub(self.began) / 1_000;
         let own = self.talk.session();
-        let branch = self.talk.sessions.branch(&own).unwrap_or_default();
+        let branch = self.talk.sessions.branch(&own).await.unwrap_or_default();
         let quiet = end.status == Status::Done && end.text.trim() == QUIET;
         let mark = Mark {
             run: self.run.clone(),
@@ -131,10 +131,10 @@ impl Child {
             },
         };
         // The session may have begun anew meanwhile: whoever is there now is told.
-        let current = self.sessions.look_up(&self.parent).ok().flatten();
+        let current = self.sessions.look_up(&self.parent).await.ok().flatten();
         let session = current.as_ref().unwrap_or(&self.session);
         // Without a mark the run reads as interrupted.
-        let _ = mark.write(&self.sessions, session);
+        let _ = mark.write(&self.sessions, session).await;
         let row = RunRow {
             run: self.run.clone(),
             session: self.talk.key.clone(),

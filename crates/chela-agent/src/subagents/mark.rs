@@ -70,13 +70,16 @@ impl std::fmt::Display for Status {
 }
 
 impl Mark {
-    pub fn write(&self, sessions: &Sessions, session: &Session) -> Result<(), SessionError> {
+    pub async fn write(&self, sessions: &Sessions, session: &Session) -> Result<(), SessionError> {
         let data = serde_json::to_value(self).unwrap_or_default();
         let custom = Custom {
             custom_type: KIND.to_owned(),
             data,
         };
-        sessions.append(session, Body::Custom(custom)).map(drop)
+        sessions
+            .append(session, Body::Custom(custom))
+            .await
+            .map(drop)
     }
 
     fn of(entry: &Entry) -> Option<Self> {

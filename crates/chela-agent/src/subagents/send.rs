@@ -32,10 +32,11 @@ impl Approver for Unwatched {
 impl Nest {
     pub(super) async fn deliver(&self, ask: SendAsk) -> Result<Answered, Refused> {
         let unsent = |error: &dyn std::fmt::Display| Refused(format!("Nothing was sent: {error}."));
-        let session = self.session()?;
+        let session = self.session().await?;
         let branch = self
             .sessions
             .branch(&session)
+            .await
             .map_err(|error| unsent(&error))?;
         let role = Role {
             grant: Grant::whole().trusted(taint(&branch, self.grant.trust())),
@@ -47,6 +48,7 @@ impl Nest {
             ..ConversationAsk::default()
         };
         let other = Conversation::open_as(Arc::clone(&self.agents), open, role)
+            .await
             .map_err(|error| unsent(&error))?;
         let message = Inbound {
             text: format!(
@@ -57,7 +59,11 @@ impl Nest {
         };
         let answering = tokio::spawn(async move {
             let outcome = other.say(message, &Unwatched).await;
-            let branch = other.sessions.branch(&other.session()).unwrap_or_default();
+            let branch = other
+                .sessions
+                .branch(&other.session())
+                .await
+                .unwrap_or_default();
             (outcome, taint(&branch, other.grant.trust()))
         });
         self.runs.sending(answering.abort_handle());

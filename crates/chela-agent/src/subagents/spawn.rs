@@ -9,7 +9,8 @@ use std::sync::atomic::Ordering;
 
 use chela_config::{AgentView, Loaded};
 use chela_core::{AgentId, Audience, ContentHash, SessionForm, SessionKey};
-use chela_tools::sandbox::{SandboxAsk, wants};
+use chela_sandbox::{SandboxAsk, wants};
+use chela_store::block_on;
 use chela_tools::{
     Context, Policy, PolicyAsk, Receipt, Refused, RunRow, Sandboxed, SendAsk, Sending, SpawnAsk,
     Spawner, Which,
@@ -43,47 +44,7 @@ pub(crate) struct Nest {
 
 impl Spawner for Nest {
     fn spawn(&self, ask: SpawnAsk) -> Result<Receipt, Refused> {
-        let agent = self.agent(ask.agent.as_deref())?;
-        let view = self.agents.view(&agent).map_err(refused)?;
-        if agent != self.view.id && ask.context == Context::Fork {
-            return Err(Refused(format!(
-                "Another agent does not get this conversation. Start `{agent}` with context `isolated` and put what it needs into the task."
-            )));
-        }
-        let parent = self.session()?;
-        let branch = self.sessions.branch(&parent).map_err(refused)?;
-        let grant = self.share(&view, &parent, &branch, &ask)?;
-        let run = self.new_id();
-        let seat = self.seat(&run)?;
-        let key = self.child_key(&agent, &run);
-        if self.sandboxed(&self.view, &self.key) == Sandboxed::Yes
-            && self.sandboxed(&view, &key) == Sandboxed::No
-        {
-            return Err(Refused(format!(
-                "Agent `{agent}` is not sandboxed and this session is: it starts nobody who may do more."
-            )));
-        }
-        let start = Start {
-            nest: self,
-            ask: &ask,
-            parent: &parent,
-            grant: &grant,
-            key: &key,
-            run: &run,
-        };
-        let (talk, context, mut warnings) = start.open(&agent, &view)?;
-        warnings.extend(seat.has_to_wait());
-        let receipt = start.receipt(&talk, context, warnings);
-        let begun = receipt.and_then(|receipt| {
-            start.put_on_record(&receipt)?;
-            self.begin(&start, talk.clone(), seat)?;
-            Ok(receipt)
-        });
-        if begun.is_err() {
-            // Nothing was said in it yet.
-            let _ = talk.sessions.remove(&talk.session());
-        }
-        begun
+        block_on(self.start(ask))
     }
 
     fn runs(&self) -> Vec<RunRow> {
@@ -104,9 +65,55 @@ impl Spawner for Nest {
 }
 
 impl Nest {
-    pub(super) fn session(&self) -> Result<Session, Refused> {
+    async fn start(&self, ask: SpawnAsk) -> Result<Receipt, Refused> {
+        let agent = self.agent(ask.agent.as_deref())?;
+        let view = self.agents.view(&agent).map_err(refused)?;
+        if agent != self.view.id && ask.context == Context::Fork {
+            return Err(Refused(format!(
+                "Another agent does not get this conversation. Start `{agent}` with context `isolated` and put what it needs into the task."
+            )));
+        }
+        let parent = self.session().await?;
+        let branch = self.sessions.branch(&parent).await.map_err(refused)?;
+        let grant = self.share(&view, &parent, &branch, &ask)?;
+        let run = self.new_id();
+        let seat = self.seat(&run)?;
+        let key = self.child_key(&agent, &run);
+        if self.sandboxed(&self.view, &self.key) == Sandboxed::Yes
+            && self.sandboxed(&view, &key) == Sandboxed::No
+        {
+            return Err(Refused(format!(
+                "Agent `{agent}` is not sandboxed and this session is: it starts nobody who may do more."
+            )));
+        }
+        let start = Start {
+            nest: self,
+            ask: &ask,
+            parent: &parent,
+            grant: &grant,
+            key: &key,
+            run: &run,
+        };
+        let (talk, context, mut warnings) = start.open(&agent, &view).await?;
+        warnings.extend(seat.has_to_wait());
+        let begun = async {
+            let receipt = start.receipt(&talk, context, warnings).await?;
+            start.put_on_record(&receipt)?;
+            self.begin(&start, talk.clone(), seat).await?;
+            Ok(receipt)
+        }
+        .await;
+        if begun.is_err() {
+            // Nothing was said in it yet.
+            let _ = talk.sessions.remove(&talk.session()).await;
+        }
+        begun
+    }
+
+    pub(super) async fn session(&self) -> Result<Session, Refused> {
         self.sessions
             .look_up(&self.key)
+            .await
             .map_err(refused)?
             .ok_or_else(|| Refused("This session is gone.".to_owned()))
     }
@@ -257,7 +264,12 @@ impl Nest {
     }
 
     /// Marks the start, and starts.
-    fn begin(&self, start: &Start<'_>, talk: Arc<Conversation>, seat: Seat) -> Result<(), Refused> {
+    async fn begin(
+        &self,
+        start: &Start<'_>,
+        talk: Arc<Conversation>,
+        seat: Seat,
+    ) -> Result<(), Refused> {
         let handle = tokio::runtime::Handle::try_current().map_err(refused)?;
         let began = self.agents.host.unix_millis();
         let label = start.label();
@@ -271,7 +283,9 @@ impl Nest {
                 pid: std::process::id(),
             },
         };
-        mark.write(&self.sessions, start.parent).map_err(refused)?;
+        mark.write(&self.sessions, start.parent)
+            .await
+            .map_err(refused)?;
         let kill = Arc::new(Notify::new());
         let child = Child {
             talk: Arc::clone(&talk),

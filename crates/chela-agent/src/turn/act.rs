@@ -58,7 +58,8 @@ impl Turn<'_> {
             };
             self.talk
                 .sessions
-                .append(&self.session, Body::CustomMessage(note))?;
+                .append(&self.session, Body::CustomMessage(note))
+                .await?;
         }
         Ok(Step::Again)
     }
@@ -112,12 +113,15 @@ impl Turn<'_> {
                     decision,
                     yes,
                 } => {
-                    let word = self.word_about(&case, &decision, yes.as_ref());
+                    let word = self.word_about(&case, &decision, yes.as_ref()).await;
                     let decision = self.decision_on_record(&decision, yes.as_ref());
                     if let Err(why) = self.book_call(call, case.prospect.effect, &decision) {
-                        return self.refused(call, &why);
+                        return self.refused(call, &why).await;
                     }
-                    self.talk.sessions.begin_call(&self.session, &call.id)?;
+                    self.talk
+                        .sessions
+                        .begin_call(&self.session, &call.id)
+                        .await?;
                     let watch = self.watch(call, case.prospect.effect);
                     let scope = yes.map(|yes| yes.scope);
                     let output = self.make(call, toolbox, &case, scope).await;
@@ -133,11 +137,12 @@ impl Turn<'_> {
         };
         let output = self.screened(call, output);
         self.book_result(call, &output);
-        self.talk.note_reading(&self.session, call, &output)?;
+        self.talk.note_reading(&self.session, call, &output).await?;
         let notice = self.notice_about(&output);
         self.talk
             .sessions
-            .append(&self.session, result_of(call, &output, notice))?;
+            .append(&self.session, result_of(call, &output, notice))
+            .await?;
         self.surface.event(TurnEvent::ToolEnded {
             id: call.id.clone(),
             tool: call.name.clone(),
@@ -185,14 +190,15 @@ impl Turn<'_> {
     }
 
     /// What cannot be put on record is not done.
-    fn refused(&self, call: &ToolCall, why: &str) -> Result<Output, SessionError> {
+    async fn refused(&self, call: &ToolCall, why: &str) -> Result<Output, SessionError> {
         let output = Output::failed(format!(
             "{} was not run, because it could not be put on record: {why}. Tell the user.",
             call.name
         ));
         self.talk
             .sessions
-            .append(&self.session, result_of(call, &output, None))?;
+            .append(&self.session, result_of(call, &output, None))
+            .await?;
         Ok(output)
     }
 

@@ -237,7 +237,7 @@ impl Turn<'_> {
     }
 
     /// Closes the page of a call; gives what was paid for one without an answer.
-    pub(super) fn close_page(
+    pub(super) async fn close_page(
         &mut self,
         page: Page,
         request: &Request,
@@ -262,7 +262,10 @@ impl Turn<'_> {
         self.book.close_page(page, &self.call_of(request), answer);
         self.usage += usage;
         let used = self.talk.meter().used;
-        self.talk.sessions.add_usage(&self.session, usage, used)
+        self.talk
+            .sessions
+            .add_usage(&self.session, usage, used)
+            .await
     }
 
     fn call_of<'c>(&'c self, request: &'c Request) -> Call<'c> {

@@ -38,9 +38,9 @@ impl Case {
     fn deed(&self) -> Deed<'_> {
         let spec = self.prepared.tool.spec();
         Deed {
-            tool: spec.name,
+            tool: &spec.name,
             effect: self.prospect.effect,
-            sinks: spec.sinks,
+            sinks: &spec.sinks,
             arguments: &self.prepared.arguments,
             standing: self.prospect.standing,
             words: self.prospect.words.as_deref(),
@@ -76,7 +76,7 @@ impl Turn<'_> {
         calls: &[ToolCall],
         toolbox: &Toolbox,
     ) -> Result<Leave, SessionError> {
-        self.catch_up(toolbox)?;
+        self.catch_up(toolbox).await?;
         let cases: Vec<(&ToolCall, Case)> = calls
             .iter()
             .filter(|call| call.malformed.is_none())
@@ -107,7 +107,7 @@ impl Turn<'_> {
             Err(output) => return Ok(Permit::Impossible(output)),
         };
         // What calls before it brought back counts.
-        self.catch_up(toolbox)?;
+        self.catch_up(toolbox).await?;
         let decision = self.judge(&case);
         match decision.verdict {
             Verdict::Allow => {
@@ -120,14 +120,14 @@ impl Turn<'_> {
             Verdict::Deny => return Ok(refused(case, decision, None)),
             Verdict::Ask => {}
         }
-        if let Some(yes) = self.spend(leave, call, &case)? {
+        if let Some(yes) = self.spend(leave, call, &case).await? {
             return Ok(Permit::Go {
                 case,
                 decision,
                 yes: Some(yes),
             });
         }
-        if let Some(yes) = self.spend_kept(call, &case)? {
+        if let Some(yes) = self.spend_kept(call, &case).await? {
             return Ok(Permit::Go {
                 case,
                 decision,
@@ -138,7 +138,7 @@ impl Turn<'_> {
             Ok(granted) => {
                 let question = granted.question.clone();
                 let leave = Leave(Mutex::new(Some(granted)));
-                match self.spend(&leave, call, &case)? {
+                match self.spend(&leave, call, &case).await? {
                     Some(yes) => Ok(Permit::Go {
                         case,
                         decision,
@@ -191,9 +191,10 @@ impl Turn<'_> {
     }
 
     /// Reads what the transcript has gained.
-    pub(super) fn catch_up(&self, toolbox: &Toolbox) -> Result<(), SessionError> {
+    pub(super) async fn catch_up(&self, toolbox: &Toolbox) -> Result<(), SessionError> {
         self.talk
             .catch_up(&self.session, toolbox, &self.prefix.sections)
+            .await
     }
 
     fn judge(&self, case: &Case) -> Decision {
@@ -252,7 +253,8 @@ impl Turn<'_> {
                     self.mark(GuardMark::Refused {
                         call: call.id.clone(),
                         shape: deed.shape(),
-                    })?;
+                    })
+                    .await?;
                 }
                 unallowed(NoYes::Denied, DENIED.to_owned())
             }
@@ -264,10 +266,11 @@ impl Turn<'_> {
         }
     }
 
-    pub(super) fn mark(&self, mark: GuardMark) -> Result<(), SessionError> {
+    pub(super) async fn mark(&self, mark: GuardMark) -> Result<(), SessionError> {
         self.talk
             .sessions
             .append(&self.session, mark.into())
+            .await
             .map(drop)
     }
 

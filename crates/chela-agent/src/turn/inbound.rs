@@ -25,15 +25,15 @@ use chela_session::{Body, CustomMessage, Entry, Meta, Sender, Source};
 
 impl<'a> Turn<'a> {
     /// Takes a message in. When this returns, it is on disk.
-    pub(super) fn accept(
+    pub(super) async fn accept(
         talk: &'a Conversation,
         message: Inbound,
         source: Source,
         surface: &'a dyn Surface,
     ) -> Result<Self, TurnError> {
-        let session = talk.roll_over()?;
+        let session = talk.roll_over().await?;
         let chain = talk.chain().map_err(crate::agent::OpenError::from)?;
-        let prefix = talk.prefix_for(Some(&chain))?;
+        let prefix = talk.prefix_for(Some(&chain)).await?;
         let model = chain.primary().reference();
         let assembled = talk.assemble(&prefix.tools, prefix.size, Some(model))?;
         talk.tell_of_trust(&assembled, surface);
@@ -50,7 +50,7 @@ impl<'a> Turn<'a> {
             });
         }
         blocks.extend(changes(&prefix.sections, &now));
-        let branch = talk.sessions.branch(&session)?;
+        let branch = talk.sessions.branch(&session).await?;
         let (news, runs) = Told::apart(talk.subagent_news(&branch));
         blocks.extend(talk.blocks_for(&message.text, is_first(&branch), news));
         let (skill, said) = match talk.skill_text(&message.text) {
@@ -64,27 +64,30 @@ impl<'a> Turn<'a> {
             skill: skill.as_ref(),
         };
         let (content, lead, sent) = content_of(&said, &blocks, &sent_before(&branch));
-        let accepted = talk.sessions.accept(
-            &session,
-            Message::User { content },
-            Meta {
-                lead,
-                source,
-                sender: talk.sender_of_record(),
-                label: talk.label_of_told(&message.text),
-                details: details_of(&sent, &runs),
-                ..Meta::default()
-            },
-        )?;
+        let accepted = talk
+            .sessions
+            .accept(
+                &session,
+                Message::User { content },
+                Meta {
+                    lead,
+                    source,
+                    sender: talk.sender_of_record(),
+                    label: talk.label_of_told(&message.text),
+                    details: details_of(&sent, &runs),
+                    ..Meta::default()
+                },
+            )
+            .await?;
         if source != Source::Event {
-            talk.keep_bounds(&session)?;
+            talk.keep_bounds(&session).await?;
         }
         let book = Book::open_turn(talk);
         talk.pen.begin(&session, book.turn());
         Ok(Self {
             spent: Spent::new(talk.turn_limits(), talk.agents.host.clock.now()),
             book,
-            rewrite: talk.rewritten(&session, &branch, accepted)?,
+            rewrite: talk.rewritten(&session, &branch, accepted).await?,
             outlet: Outlet::new(talk, surface),
             talk,
             surface,
@@ -108,27 +111,30 @@ impl<'a> Turn<'a> {
 
     /// Messages that came while the turn ran, put on disk in their turn. Says whether there were
     /// any.
-    pub(super) fn steered(&mut self) -> Result<bool, TurnError> {
+    pub(super) async fn steered(&mut self) -> Result<bool, TurnError> {
         let messages = self.talk.take_steering();
         for text in &messages {
-            self.talk.sessions.accept(
-                &self.session,
-                Message::user(unforged(text)),
-                Meta {
-                    sender: self.talk.sender_of_record(),
-                    source: self.talk.source,
-                    label: self.talk.label_of_told(text),
-                    ..Meta::default()
-                },
-            )?;
+            self.talk
+                .sessions
+                .accept(
+                    &self.session,
+                    Message::user(unforged(text)),
+                    Meta {
+                        sender: self.talk.sender_of_record(),
+                        source: self.talk.source,
+                        label: self.talk.label_of_told(text),
+                        ..Meta::default()
+                    },
+                )
+                .await?;
         }
         if !messages.is_empty() {
             // A word in between does not end the work at hand.
-            self.talk.keep_bounds(&self.session)?;
+            self.talk.keep_bounds(&self.session).await?;
         }
         let told = match self.talk.children.0.take_news() {
             true => {
-                let branch = self.talk.sessions.branch(&self.session)?;
+                let branch = self.talk.sessions.branch(&self.session).await?;
                 self.talk.subagent_news(&branch)
             }
             false => None,
@@ -144,7 +150,8 @@ impl<'a> Turn<'a> {
             };
             self.talk
                 .sessions
-                .append(&self.session, Body::CustomMessage(event))?;
+                .append(&self.session, Body::CustomMessage(event))
+                .await?;
         }
         Ok(!(messages.is_empty() && runs.is_empty()))
     }

@@ -35,7 +35,7 @@ impl Turn<'_> {
             .sinks
             .iter()
             .filter(|sink| sink.kind == SinkKind::Command)
-            .map(|sink| sink.argument)
+            .map(|sink| sink.argument.as_ref())
             .collect();
         if commands.is_empty() {
             return output;

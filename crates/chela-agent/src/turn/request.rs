@@ -9,10 +9,10 @@ use crate::assemble::hide_in_request;
 use crate::compact::tokens_of;
 
 impl Turn<'_> {
-    pub(super) fn request(&mut self) -> Result<Request, TurnError> {
+    pub(super) async fn request(&mut self) -> Result<Request, TurnError> {
         let target = self.chain.current();
         let window = target.info().context_window;
-        let sendable = self.talk.sendable(&self.session, window)?;
+        let sendable = self.talk.sendable(&self.session, window).await?;
         if sendable.pruned_now {
             self.rewrite.get_or_insert(Rewrite::Pruning);
         }

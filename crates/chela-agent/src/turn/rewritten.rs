@@ -9,7 +9,7 @@ use chela_session::{Body, Entry, EntryId, Session, SessionError};
 impl Conversation {
     /// What the next request will not have in common with the last one, and why. `branch` is the
     /// conversation before the message `accepted`.
-    pub(super) fn rewritten(
+    pub(super) async fn rewritten(
         &self,
         session: &Session,
         branch: &[Entry],
@@ -22,7 +22,7 @@ impl Conversation {
         if accepted.is_right_after(last) {
             return Ok(None);
         }
-        let entries = self.sessions.entries(session)?;
+        let entries = self.sessions.entries(session).await?;
         let mut left = entries
             .iter()
             .filter(|entry| last.is_none_or(|last| entry.id > last) && entry.id < accepted);

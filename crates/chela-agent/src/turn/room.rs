@@ -22,7 +22,7 @@ impl Turn<'_> {
         let Some(most) = threshold(window, settings) else {
             return Ok(());
         };
-        if estimate(&self.request()?) <= most {
+        if estimate(&self.request().await?) <= most {
             return Ok(());
         }
         match self.shorten().await {
@@ -37,14 +37,14 @@ impl Turn<'_> {
     /// A request that was too long: the conversation is made shorter, once.
     pub(super) async fn make_room(&mut self, error: ModelError) -> Result<(), TurnError> {
         if self.made_room {
-            return Err(self.fail(error.into()));
+            return Err(self.fail(error.into()).await);
         }
         self.made_room = true;
         match self.shorten().await {
             Ok(()) => Ok(()),
             Err(why) => {
                 self.surface.event(TurnEvent::Notice(why.to_string()));
-                Err(self.fail(error.into()))
+                Err(self.fail(error.into()).await)
             }
         }
     }
@@ -53,7 +53,7 @@ impl Turn<'_> {
         let done = self.talk.compact_for(&self.chain, None).await?;
         self.surface.event(TurnEvent::Notice(done.in_words()));
         // Read anew from the start anyway: the one time the prefix may move.
-        self.prefix = self.talk.prefix_for(Some(&self.chain))?;
+        self.prefix = self.talk.prefix_for(Some(&self.chain)).await?;
         self.rewrite = Some(Rewrite::Compaction);
         Ok(())
     }

@@ -29,14 +29,20 @@ pub(super) struct Word {
 }
 
 impl Turn<'_> {
-    pub(super) fn word_about(&self, case: &Case, decision: &Decision, yes: Option<&Yes>) -> Word {
-        let question = yes.map(|yes| yes.question.clone());
+    pub(super) async fn word_about(
+        &self,
+        case: &Case,
+        decision: &Decision,
+        yes: Option<&Yes>,
+    ) -> Word {
+        let question = match yes {
+            Some(yes) => Some(yes.question.clone()),
+            None if decision.rule == Rule::ApprovedShape => self.question_behind(case).await,
+            None => None,
+        };
         Word {
             taint: decision.taint,
-            question: question.or_else(|| {
-                let shape = decision.rule == Rule::ApprovedShape;
-                shape.then(|| self.question_behind(case)).flatten()
-            }),
+            question,
         }
     }
 

@@ -5,6 +5,8 @@
 
 //! Making a conversation short, and whole again.
 
+use chela_store::block_on;
+
 use std::process::{Command, Stdio};
 
 use chela_agent::agent::Agents;
@@ -59,7 +61,7 @@ fn talked(summary: Step, more: Value) -> Home {
 }
 
 fn context(talk: &Conversation) -> String {
-    let messages = talk.store().context(&talk.session()).expect("a context");
+    let messages = block_on(talk.store().context(&talk.session())).expect("a context");
     serde_json::to_string(&messages).expect("text")
 }
 
@@ -188,7 +190,7 @@ fn what_runs_what_is_planned_and_what_is_pinned_goes_along() {
         assert!(text.contains(wanted), "{wanted} is not in {text}");
     }
     assert!(!text.contains("Kind."));
-    let steps = home.talk.toolbox().expect("tools").plan().steps();
+    let steps = block_on(home.talk.toolbox()).expect("tools").plan().steps();
     assert_eq!(steps.len(), 1, "the plan goes on");
 }
 
@@ -212,16 +214,14 @@ fn room_is_made_in_the_middle_of_a_turn_before_a_call_that_would_not_fit() {
         );
         for turn in 0..70 {
             // Long before, so that the window is nearly full.
-            home.talk
-                .store()
-                .append(
-                    &home.talk.session(),
-                    Body::Message {
-                        message: Message::user(format!("{turn} {}", "words ".repeat(1_200))),
-                        meta: Meta::default(),
-                    },
-                )
-                .expect("an entry");
+            block_on(home.talk.store().append(
+                &home.talk.session(),
+                Body::Message {
+                    message: Message::user(format!("{turn} {}", "words ".repeat(1_200))),
+                    meta: Meta::default(),
+                },
+            ))
+            .expect("an entry");
         }
         home.say("look").0.expect("an answer");
         home.requests()
@@ -242,15 +242,14 @@ fn a_kill_leaves_it_done_or_not_done() {
         let host = Host::fixed(path);
         let loaded = chela_config::load_text(&host, &short().to_string());
         let agents = Agents::open(&host, std::sync::Arc::new(loaded));
-        let talk = agents
-            .conversation(ConversationAsk::default())
-            .expect("a conversation");
+        let talk =
+            block_on(agents.conversation(ConversationAsk::default())).expect("a conversation");
         let runtime = runtime();
         loop {
             // The one before may have been killed between the two.
             let _ = runtime.block_on(talk.compact(None));
             let session = talk.session();
-            talk.store().undo_compaction(&session).expect("an undo");
+            block_on(talk.store().undo_compaction(&session)).expect("an undo");
         }
     }
     let home = talked(Step::reply(GOOD), json!({}));
@@ -270,7 +269,9 @@ fn a_kill_leaves_it_done_or_not_done() {
             .expect("a child");
         let entries = || {
             let session = home.talk.session();
-            home.talk.store().info(&session).expect("info").entries
+            block_on(home.talk.store().info(&session))
+                .expect("info")
+                .entries
         };
         let start = entries();
         while entries() < start + 1 + round * 3 {
@@ -402,18 +403,18 @@ proptest! {
         let host = dir.host();
         let loaded = chela_config::load_text(&host, &no_model().to_string());
         let agents = Agents::open(&host, std::sync::Arc::new(loaded));
-        let talk = agents.conversation(ConversationAsk::default()).expect("a conversation");
+        let talk = block_on(agents.conversation(ConversationAsk::default())).expect("a conversation");
         let session = talk.session();
         let runtime = runtime();
         for said in &story {
             match body(said) {
                 Some(body) => {
-                    talk.store().append(&session, body).expect("an entry");
+                    block_on(talk.store().append(&session, body)).expect("an entry");
                 }
                 None => {
                     let before = context(&talk);
                     if runtime.block_on(talk.compact(None)).is_ok() {
-                        let messages = talk.store().context(&session).expect("a context");
+                        let messages = block_on(talk.store().context(&session)).expect("a context");
                         prop_assert!(is_well_formed(&messages), "{messages:#?}");
                         prop_assert!(context(&talk).len() <= before.len() + 8_000);
                     }
@@ -421,7 +422,7 @@ proptest! {
             }
         }
         let _ = runtime.block_on(talk.compact(None));
-        let messages = talk.store().context(&session).expect("a context");
+        let messages = block_on(talk.store().context(&session)).expect("a context");
         prop_assert!(is_well_formed(&messages), "{messages:#?}");
     }
 }

@@ -5,6 +5,8 @@
 
 //! What a long conversation costs: the cached prefix, notes before forgetting, pruning, limits.
 
+use chela_store::block_on;
+
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -146,7 +148,7 @@ fn fifty_turns_break_the_prefix_only_where_they_must() {
 fn a_reset_is_named_too() {
     let home = Home::new(Script::always(Step::reply("Fine.")));
     home.say("one").0.expect("an answer");
-    home.talk.begin_anew().expect("a session");
+    block_on(home.talk.begin_anew()).expect("a session");
     home.say("two").0.expect("an answer");
     let causes = causes(&report(&home.talk));
     assert_eq!(causes, [(0, Cause::Reset)]);

@@ -10,6 +10,8 @@ mod findings;
 mod halting;
 mod origins;
 
+use chela_store::block_on;
+
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
@@ -46,12 +48,12 @@ struct Post {
     sent: Arc<Mutex<Vec<Value>>>,
 }
 
-fn schema(names: &[&str]) -> Value {
+fn schema(names: &[&str]) -> Arc<Value> {
     let properties: serde_json::Map<String, Value> = names
         .iter()
         .map(|name| ((*name).to_owned(), json!({ "type": "string" })))
         .collect();
-    json!({ "type": "object", "properties": properties })
+    Arc::new(json!({ "type": "object", "properties": properties }))
 }
 
 impl Tool for Inbox {
@@ -224,41 +226,37 @@ impl Home {
         let loaded = chela_config::load_text(&self.host, &config.to_string());
         let inbox = Inbox {
             spec: Spec {
-                name: "inbox",
-                description: "Read the mail.".to_owned(),
+                name: "inbox".into(),
+                description: "Read the mail.".into(),
                 parameters: schema(&[]),
                 effect: Effect::ReadUntrusted,
-                sinks: &[],
+                sinks: [].into(),
             },
             page: self.page.clone(),
             entropy: Arc::clone(&self.host.entropy),
         };
         let post = Post {
             spec: Spec {
-                name: "post",
-                description: "Send a message.".to_owned(),
+                name: "post".into(),
+                description: "Send a message.".into(),
                 parameters: schema(&["to", "text"]),
                 effect: Effect::WriteOutward,
-                sinks: &[
-                    Sink {
-                        argument: "to",
-                        kind: SinkKind::Recipient,
-                    },
-                    Sink {
-                        argument: "text",
-                        kind: SinkKind::Text,
-                    },
-                ],
+                sinks: [
+                    Sink::new("to", SinkKind::Recipient),
+                    Sink::new("text", SinkKind::Text),
+                ]
+                .into(),
             },
             sent: Arc::clone(&self.sent),
         };
-        Agents::open(&self.host, Arc::new(loaded))
-            .conversation(ConversationAsk {
+        block_on(
+            Agents::open(&self.host, Arc::new(loaded)).conversation(ConversationAsk {
                 own: OwnTools(vec![Arc::new(inbox), Arc::new(post)]),
                 session: session.map(|key| SessionKey::parse(key).expect("a key")),
                 ..ConversationAsk::default()
-            })
-            .expect("a conversation")
+            }),
+        )
+        .expect("a conversation")
     }
 
     pub(crate) fn say(
@@ -276,7 +274,7 @@ impl Home {
 
     /// Runs a command in the background and lets the agent be woken by its end.
     pub(crate) fn wake(&self, talk: &Conversation, owner: &Owner) {
-        let tools = talk.toolbox().expect("tools");
+        let tools = block_on(talk.toolbox()).expect("tools");
         let sign = self.host.state_dir().join("workspace/sign");
         let command = "while [ ! -e sign ]; do sleep 0.02; done; rm sign; echo ready";
         let arguments = json!({ "command": command, "background": true });

@@ -7,6 +7,8 @@
     reason = "a test that cannot be set up fails here"
 )]
 
+use chela_store::block_on;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -136,9 +138,10 @@ impl Scene<'_> {
             },
         });
         let loaded = chela_config::load_text(&host, &config.to_string());
-        let talk = Agents::open(&host, Arc::new(loaded))
-            .conversation(ConversationAsk::default())
-            .expect("a conversation");
+        let talk = block_on(
+            Agents::open(&host, Arc::new(loaded)).conversation(ConversationAsk::default()),
+        )
+        .expect("a conversation");
         let surface = Watched {
             says: self.says,
             results: Mutex::default(),

@@ -5,6 +5,8 @@
     reason = "a test that cannot be set up fails here"
 )]
 
+use chela_store::block_on;
+
 use std::pin::Pin;
 
 use chela_agent::conversation::{Conversation, Inbound};
@@ -49,7 +51,7 @@ fn say(home: &Home, text: &str) {
 
 /// The results of the session, by tool, with their trust and what the model reads.
 fn results(talk: &Conversation) -> Vec<(String, Trust, String)> {
-    let branch = talk.store().branch(&talk.session()).expect("a branch");
+    let branch = block_on(talk.store().branch(&talk.session())).expect("a branch");
     branch
         .iter()
         .filter_map(|entry| match &entry.body {
@@ -119,7 +121,7 @@ fn w33_what_a_page_left_in_notes_and_memory_stays_foreign() {
     );
     assert_eq!(trust.ceiling(&workspace.join("note.txt")), Trust::Operator);
 
-    home.talk.begin_anew().expect("a session");
+    block_on(home.talk.begin_anew()).expect("a session");
     say(&home, "What is in notes/x.md?");
     // The daily note and the note of the session do not come along by themselves.
     let request = home.requests()[5]["messages"][1].to_string();
@@ -131,7 +133,7 @@ fn w33_what_a_page_left_in_notes_and_memory_stays_foreign() {
     assert_eq!((read[0].0.as_str(), read[0].1), ("read", Trust::External));
     assert!(read[0].2.contains("EXTERNAL_UNTRUSTED_CONTENT"), "{read:?}");
 
-    home.talk.begin_anew().expect("a session");
+    block_on(home.talk.begin_anew()).expect("a session");
     say(&home, "What do you remember of invoices?");
     // The message calls up an entry: wrapped, and as what it is.
     let request = home.requests()[7]["messages"][1].to_string();
@@ -139,7 +141,7 @@ fn w33_what_a_page_left_in_notes_and_memory_stays_foreign() {
     let opened = block.find("<<<EXTERNAL_UNTRUSTED_CONTENT");
     let opened = opened.expect("a wrapper");
     assert!(block.find(POISON).is_some_and(|at| at > opened), "{block}");
-    let branch = home.talk.store().branch(&home.talk.session());
+    let branch = block_on(home.talk.store().branch(&home.talk.session()));
     let told = branch.expect("a branch").iter().any(|entry| {
         let Body::Message { meta, .. } = &entry.body else {
             return false;
@@ -181,7 +183,7 @@ fn w33_what_is_written_after_reading_such_a_note_is_no_better() {
     say(&home, "copy poisoned.md to copy.md");
     let trust = agents.file_trust();
     assert_eq!(trust.ceiling(&workspace.join("copy.md")), Trust::External);
-    home.talk.begin_anew().expect("a session");
+    block_on(home.talk.begin_anew()).expect("a session");
     say(&home, "write own.md");
     assert_eq!(trust.ceiling(&workspace.join("own.md")), Trust::Operator);
 }

@@ -5,6 +5,8 @@
 
 //! What is spent: reserved before, settled after, and known also of calls that came to nothing.
 
+use chela_store::block_on;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -82,7 +84,9 @@ fn a_call_that_is_stopped_is_paid_as_far_as_it_is_known() {
     let session = home.talk.session();
     let spent = spent_by(home.talk.agents(), session.id.as_str());
     assert_eq!(spent, all(&usage));
-    let totals = home.talk.store().info(&session).expect("info").totals;
+    let totals = block_on(home.talk.store().info(&session))
+        .expect("info")
+        .totals;
     assert_eq!(totals.input + totals.output, spent);
 }
 
@@ -161,12 +165,11 @@ fn config(endpoint: &Endpoint, limit: u64) -> Value {
 fn run(host: &Host, config: &Value, session: &str) -> Ended {
     let loaded = chela_config::load_text(host, &config.to_string());
     let agents = Agents::open(host, Arc::new(loaded));
-    let talk = agents
-        .conversation(ConversationAsk {
-            session: Some(SessionKey::parse(session).expect("a key")),
-            ..ConversationAsk::default()
-        })
-        .expect("a conversation");
+    let talk = block_on(agents.conversation(ConversationAsk {
+        session: Some(SessionKey::parse(session).expect("a key")),
+        ..ConversationAsk::default()
+    }))
+    .expect("a conversation");
     let (outcome, _) = say(&runtime(), &talk, "go");
     outcome.expect("an outcome").ended
 }

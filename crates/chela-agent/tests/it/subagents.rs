@@ -10,6 +10,8 @@ mod limits;
 mod talking;
 mod waking;
 
+use chela_store::block_on;
+
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
@@ -94,9 +96,8 @@ impl Home {
         });
         merge(&mut config, &more);
         let agents = open(&host, &config);
-        let talk = agents
-            .conversation(ConversationAsk::default())
-            .expect("a conversation");
+        let talk =
+            block_on(agents.conversation(ConversationAsk::default())).expect("a conversation");
         Self {
             _dir: dir,
             endpoint,
@@ -170,7 +171,7 @@ impl Home {
         self.talk = None;
         self.runtime = Some(runtime());
         self.agents = open(&self.host, &self.config);
-        let talk = self.agents.conversation(ConversationAsk::default());
+        let talk = block_on(self.agents.conversation(ConversationAsk::default()));
         self.talk = Some(talk.expect("a conversation"));
     }
 }

@@ -3,6 +3,8 @@
     reason = "a test that cannot be set up fails here"
 )]
 
+use chela_store::block_on;
+
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
@@ -120,9 +122,7 @@ pub(crate) fn open(host: &Host, endpoint: &Endpoint, more: &Value) -> Conversati
     }
     let loaded = chela_config::load_text(host, &config.to_string());
     let agents = Agents::open(host, Arc::new(loaded));
-    agents
-        .conversation(ConversationAsk::default())
-        .expect("a conversation")
+    block_on(agents.conversation(ConversationAsk::default())).expect("a conversation")
 }
 
 fn merge(into: &mut Value, more: &Value) {
@@ -302,10 +302,13 @@ fn a_broken_stream_is_an_error_and_the_message_is_kept() {
     assert!(matches!(outcome, Err(TurnError::Model(_))), "{outcome:?}");
     let later = open(&home.host, &home.endpoint, &json!({}));
     let session = later.session();
-    let branch = later.store().branch(&session).expect("a branch");
+    let branch = block_on(later.store().branch(&session)).expect("a branch");
     let kept = format!("{branch:?}");
     assert!(kept.contains("tell me"), "{kept}");
-    assert_eq!(later.store().unanswered(&session).expect("a list"), []);
+    assert_eq!(
+        block_on(later.store().unanswered(&session)).expect("a list"),
+        []
+    );
 }
 
 #[test]

@@ -1,16 +1,17 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{check, check_tree, prune};
+use super::{check, prune};
 use crate::migrate::migrate;
 use crate::model::Config;
 use crate::node::{At, Node};
 use crate::shape::{Field, Object, Shape, Shaped};
 
 fn told(value: &Value) -> Vec<String> {
-    check_tree(&Node::from_json(value, At::default()))
-        .iter()
-        .map(ToString::to_string)
+    check(&Node::from_json(value, At::default()))
+        .findings
+        .into_iter()
+        .map(|finding| finding.strict(None).to_string())
         .collect()
 }
 
@@ -47,12 +48,8 @@ fn choices_are_explained_by_the_branch_that_was_meant() {
         ]
     );
     assert_eq!(
-        crate::check_tree(&Node::from_json(
-            &json!({ "commands": { "native": "maybe" } }),
-            At::default()
-        ))[0]
-            .message,
-        "is `maybe`, expected true or false, or `auto`"
+        self::told(&json!({ "commands": { "native": "maybe" } })),
+        ["commands.native: is `maybe`, expected true or false, or `auto`"]
     );
 }
 

@@ -286,7 +286,7 @@ impl<'n> Walk<'n> {
 
     fn finding(&mut self, at: At, code: &'static str, message: String) -> &mut Finding {
         let path = self.path();
-        self.checked.findings.push(Finding {
+        self.checked.findings.push_mut(Finding {
             severity: Severity::Error,
             code,
             path,
@@ -294,9 +294,7 @@ impl<'n> Walk<'n> {
             message,
             hint: None,
             consequence: None,
-        });
-        let last = self.checked.findings.len() - 1;
-        &mut self.checked.findings[last]
+        })
     }
 
     fn path(&self) -> KeyPath {
@@ -304,7 +302,7 @@ impl<'n> Walk<'n> {
     }
 
     fn path_to_parent(&self) -> KeyPath {
-        key_path(&self.steps[..self.steps.len().saturating_sub(1)])
+        key_path(self.steps.split_last().map_or(&[], |(_, parents)| parents))
     }
 }
 

@@ -38,11 +38,9 @@ impl<'t> Tree<'t> {
         self.note(from, at, &format!("`{to}`"));
         let merged = self.put(to, at, change(member.value));
         for path in merged.moved {
-            let inner = &path.segments()[to.segments().len()..];
-            let from = inner
-                .iter()
-                .fold(from.clone(), |from, step| from.with(step.clone()));
-            self.moved_silently(&from, &path);
+            if let Some(from) = path.rebased(to, from) {
+                self.moved_silently(&from, &path);
+            }
         }
         if let Some(lost) = merged.lost {
             let message = format!("`{lost}` is set as well, and wins");
@@ -215,7 +213,7 @@ fn object_at<'a>(root: &'a mut Node, path: &KeyPath, at: At) -> Option<&'a mut N
                         members.len() - 1
                     }
                 };
-                Some(&mut members[index].value)
+                members.get_mut(index).map(|member| &mut member.value)
             }
             (Segment::Index(index), Kind::Array(items)) => items.get_mut(*index),
             _ => None,

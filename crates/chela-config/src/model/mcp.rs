@@ -62,8 +62,7 @@ section! {
 }
 
 /// A variable or header: a plain value, or where its secret is kept.
-#[derive(Clone, PartialEq, serde::Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, PartialEq)]
 pub enum McpValue {
     Plain(Scalar),
     Reference(SecretReference),

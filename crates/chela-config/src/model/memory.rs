@@ -214,8 +214,7 @@ section! {
 }
 
 /// A file, a folder, a glob, or a folder with a pattern.
-#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ExtraPath {
     Path(String),
     Folder(ExtraFolder),

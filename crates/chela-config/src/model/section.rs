@@ -27,19 +27,41 @@ macro_rules! section {
         $(..$rest:ident: $rest_type:ty,)?
     })*) => {$(
         $(#[doc = $doc])*
-        #[derive(Debug, Clone, PartialEq, serde::Deserialize)]
-        #[serde(rename_all = "camelCase", default)]
         pub struct $name {
             $(
                 $(#[doc = $field_doc])*
-                $(#[serde(rename = $key)])?
                 pub $field: $type,
             )*
             $(
                 /// Keys beyond the known ones.
-                #[serde(flatten)]
                 pub $rest: $rest_type,
             )?
+        }
+
+        // Written out, because what `derive` makes is `#[inline]`: every crate that uses the
+        // config would carry and compile all of it again.
+        impl Clone for $name {
+            fn clone(&self) -> Self {
+                Self {
+                    $($field: self.$field.clone(),)*
+                    $($rest: self.$rest.clone(),)?
+                }
+            }
+        }
+
+        impl PartialEq for $name {
+            fn eq(&self, other: &Self) -> bool {
+                true $(&& self.$field == other.$field)* $(&& self.$rest == other.$rest)?
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                $crate::node_read::debug_fields(f, stringify!($name), &[
+                    $((stringify!($field), &self.$field),)*
+                    $((stringify!($rest), &self.$rest),)?
+                ])
+            }
         }
 
         impl Default for $name {
@@ -52,8 +74,9 @@ macro_rules! section {
         }
 
         impl $crate::shape::Shaped for $name {
-            const SHAPE: &'static $crate::shape::Shape =
-                &$crate::shape::Shape::Object(&$crate::shape::Object {
+            const SHAPE: &'static $crate::shape::Shape = {
+                // A static, because the body of a constant is carried along by every user.
+                static OBJECT: $crate::shape::Object = $crate::shape::Object {
                     name: stringify!($name),
                     doc: concat!($($doc, "\n",)*),
                     fields: &[$($crate::shape::Field {
@@ -64,21 +87,31 @@ macro_rules! section {
                         default: section!(@default_json $type $(, $default)?),
                     }),*],
                     rest: section!(@rest $($rest_type)?),
-                });
+                };
+                &$crate::shape::Shape::Object(&OBJECT)
+            };
+        }
+
+        impl $crate::node_read::FromNode for $name {
+            fn from_node(
+                node: &$crate::node::Node,
+            ) -> Result<Self, $crate::node_read::ReadError> {
+                let shape = <Self as $crate::shape::Shaped>::SHAPE;
+                let mut members = $crate::node_read::KnownMembers::of(node, shape)?;
+                let mut section = Self::default();
+                $(members.read_next(&mut section.$field)?;)*
+                $(members.read_rest(&mut section.$rest)?;)?
+                Ok(section)
+            }
         }
     )*};
 
     (@default) => { Default::default() };
     (@default $default:expr) => { $default };
 
-    (@key $field:ident) => {{
-        const SNAKE: &str = stringify!($field);
-        const BYTES: [u8; $crate::shape::camel_len(SNAKE)] = $crate::shape::camel(SNAKE);
-        match std::str::from_utf8(&BYTES) {
-            Ok(key) => key,
-            Err(_) => SNAKE,
-        }
-    }};
+    (@key $field:ident) => {
+        $crate::shape::CamelKey::as_str(&$crate::shape::CamelKey::new(stringify!($field)))
+    };
     (@key $field:ident $key:literal) => { $key };
 
     (@rules $($rule:ident $($limit:literal)?),*) => {
@@ -116,15 +149,12 @@ macro_rules! words {
         $($(#[doc = $word_doc:literal])* $word:ident = $text:literal),* $(,)?
     })*) => {$(
         $(#[doc = $doc])*
-        #[derive(
-            Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize,
-        )]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
         pub enum $name {
             $(#[doc = $first_doc])*
             #[default]
-            #[serde(rename = $first_text)]
             $first,
-            $($(#[doc = $word_doc])* #[serde(rename = $text)] $word,)*
+            $($(#[doc = $word_doc])* $word,)*
         }
 
         impl $name {
@@ -153,8 +183,8 @@ macro_rules! words {
         }
 
         impl $crate::shape::Shaped for $name {
-            const SHAPE: &'static $crate::shape::Shape =
-                &$crate::shape::Shape::Words(&$crate::shape::Words {
+            const SHAPE: &'static $crate::shape::Shape = {
+                static WORDS: $crate::shape::Words = $crate::shape::Words {
                     name: stringify!($name),
                     words: &[
                         $crate::shape::Word {
@@ -166,10 +196,26 @@ macro_rules! words {
                             raw_doc: concat!($($word_doc, "\n",)*),
                         }),*
                     ],
-                });
+                };
+                &$crate::shape::Shape::Words(&WORDS)
+            };
 
             fn implicit_default() -> Option<serde_json::Value> {
                 Some(serde_json::Value::from($first_text))
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl $crate::node_read::FromNode for $name {
+            fn from_node(
+                node: &$crate::node::Node,
+            ) -> Result<Self, $crate::node_read::ReadError> {
+                $crate::node_read::read_word(node, Self::from_word)
             }
         }
     )*};

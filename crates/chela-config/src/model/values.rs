@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::{ExtraPath, McpValue};
+use crate::node::{Kind, Node};
+use crate::node_read::{FromNode, ReadError};
 use crate::shape::{Form, Literal, Shape, Shaped};
+use crate::text::span::cut;
 
 /// An object whose keys are not ours to name.
 pub type OpenMap = Map<String, Value>;
@@ -31,6 +35,54 @@ shaped! {
     ModelChoice => Shape::OneOf(&[&Shape::Text, ModelChain::SHAPE]);
 }
 
+/// Values that can be written in more than one way are read in the first that fits.
+macro_rules! first_that_fits {
+    ($($type:ident $(<$inner:ident>)? => $($variant:ident),*;)*) => {$(
+        impl $(<$inner: FromNode>)? FromNode for $type $(<$inner>)? {
+            fn from_node(node: &Node) -> Result<Self, ReadError> {
+                $(if let Ok(value) = FromNode::from_node(node) {
+                    return Ok(Self::$variant(value));
+                })*
+                Err(ReadError::new(node, stringify!($type)))
+            }
+        }
+    )*};
+}
+
+first_that_fits! {
+    DurationText => Text, Number;
+    ByteSize => Bytes, Text;
+    OrOff<T> => Off, On;
+    OrAuto<T> => Auto, Set;
+    OneOrMany<T> => One, Many;
+    Switch<T> => Flag, Detail;
+    Secret => Text, Reference;
+    ModelChoice => Name, Chain;
+    ExtraPath => Path, Folder;
+    McpValue => Plain, Reference;
+}
+
+macro_rules! as_its_content {
+    ($($type:ident),*) => {$(
+        impl FromNode for $type {
+            fn from_node(node: &Node) -> Result<Self, ReadError> {
+                FromNode::from_node(node).map(Self)
+            }
+        }
+    )*};
+}
+
+as_its_content!(TimeOfDay, HexColor, Scalar);
+
+impl FromNode for Auto {
+    fn from_node(node: &Node) -> Result<Self, ReadError> {
+        match node.as_str() {
+            Some("auto") => Ok(Self::Auto),
+            _ => Err(ReadError::new(node, "`auto`")),
+        }
+    }
+}
+
 impl<T: Shaped> Shaped for OrOff<T> {
     const SHAPE: &'static Shape = &Shape::OneOf(&[T::SHAPE, False::SHAPE]);
 }
@@ -49,7 +101,7 @@ impl<T: Shaped> Shaped for Switch<T> {
 
 /// A length of time as people write it: `30m`, `1h30m`, `500ms`, or a bare number whose unit
 /// the key defines.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum DurationText {
     Text(String),
@@ -112,12 +164,14 @@ pub fn parse_duration(text: &str, bare: BareUnit) -> Option<Duration> {
         let digits = rest
             .find(|c: char| !c.is_ascii_digit() && c != '.')
             .unwrap_or(rest.len());
-        let number: f64 = rest[..digits].parse().ok()?;
-        rest = rest[digits..].trim_start();
+        let (number, tail) = cut(rest, digits);
+        let number: f64 = number.parse().ok()?;
+        rest = tail.trim_start();
         let letters = rest
             .find(|c: char| !c.is_ascii_alphabetic())
             .unwrap_or(rest.len());
-        let unit = match rest[..letters].to_ascii_lowercase().as_str() {
+        let (unit, tail) = cut(rest, letters);
+        let unit = match unit.to_ascii_lowercase().as_str() {
             "" if parts == 0 && letters == rest.len() => bare.seconds(),
             "ms" => 0.001,
             "s" | "sec" | "secs" => 1.0,
@@ -129,7 +183,7 @@ pub fn parse_duration(text: &str, bare: BareUnit) -> Option<Duration> {
         };
         total += number * unit;
         parts += 1;
-        rest = rest[letters..].trim_start();
+        rest = tail.trim_start();
     }
     if parts == 0 { None } else { seconds(total) }
 }
@@ -139,7 +193,7 @@ fn seconds(seconds: f64) -> Option<Duration> {
 }
 
 /// A size as people write it: `10gb`, `512kb`, or a number of bytes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum ByteSize {
     Bytes(u64),
@@ -161,12 +215,9 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
     let digits = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());
-    let number: f64 = text[..digits].parse().ok()?;
-    let scale = match text[digits..]
-        .trim()
-        .trim_end_matches('b')
-        .trim_end_matches('i')
-    {
+    let (number, unit) = cut(&text, digits);
+    let number: f64 = number.parse().ok()?;
+    let scale = match unit.trim().trim_end_matches('b').trim_end_matches('i') {
         "" => 1.0,
         "k" => 1024.0,
         "m" => 1024.0 * 1024.0,
@@ -184,7 +235,7 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
 }
 
 /// A time of day, `00:00` to `24:00`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct TimeOfDay(pub String);
 
@@ -206,7 +257,7 @@ pub fn parse_time_of_day(text: &str) -> Option<u16> {
 }
 
 /// A colour as `#RRGGBB`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct HexColor(pub String);
 
@@ -215,20 +266,13 @@ pub struct HexColor(pub String);
 #[serde(transparent)]
 pub struct IdText(pub String);
 
-impl<'de> Deserialize<'de> for IdText {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Text(String),
-            Signed(i64),
-            Unsigned(u64),
+impl FromNode for IdText {
+    fn from_node(node: &Node) -> Result<Self, ReadError> {
+        match &node.kind {
+            Kind::String(text) => Ok(Self(text.clone())),
+            Kind::Number(number) if !number.is_f64() => Ok(Self(number.to_string())),
+            _ => Err(ReadError::new(node, "text or a whole number")),
         }
-        Ok(Self(match Written::deserialize(deserializer)? {
-            Written::Text(text) => text,
-            Written::Signed(number) => number.to_string(),
-            Written::Unsigned(number) => number.to_string(),
-        }))
     }
 }
 
@@ -236,7 +280,7 @@ impl<'de> Deserialize<'de> for IdText {
 pub type ScalarMap = std::collections::BTreeMap<String, Scalar>;
 
 /// One plain value.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Scalar(pub Value);
 
@@ -250,17 +294,17 @@ impl Serialize for False {
     }
 }
 
-impl<'de> Deserialize<'de> for False {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match bool::deserialize(deserializer)? {
-            false => Ok(Self),
-            true => Err(serde::de::Error::custom("only `false` turns this off")),
+impl FromNode for False {
+    fn from_node(node: &Node) -> Result<Self, ReadError> {
+        match node.kind {
+            Kind::Bool(false) => Ok(Self),
+            _ => Err(ReadError::new(node, "`false`")),
         }
     }
 }
 
 /// A value, or `false` to turn it off.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum OrOff<T> {
     Off(False),
@@ -268,7 +312,7 @@ pub enum OrOff<T> {
 }
 
 /// The literal `auto`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub enum Auto {
     #[default]
     #[serde(rename = "auto")]
@@ -276,7 +320,7 @@ pub enum Auto {
 }
 
 /// A value, or `"auto"` to let Chela decide.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum OrAuto<T> {
     Auto(Auto),
@@ -284,7 +328,7 @@ pub enum OrAuto<T> {
 }
 
 /// One value, or a list of them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum OneOrMany<T> {
     One(T),
@@ -301,7 +345,7 @@ impl<T> OneOrMany<T> {
 }
 
 /// On or off with a switch, or with more detail.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Switch<T> {
     Flag(bool),
@@ -309,8 +353,7 @@ pub enum Switch<T> {
 }
 
 /// A credential: the text itself (better written as `${VAR}`), or where to find it.
-#[derive(Clone, PartialEq, Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, PartialEq)]
 pub enum Secret {
     Text(String),
     Reference(SecretReference),
@@ -366,8 +409,7 @@ words! {
 }
 
 /// A model as `provider/model` or an alias, or a model with fallbacks.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ModelChoice {
     Name(String),
     Chain(ModelChain),

@@ -7,6 +7,7 @@ use chela_core::{Host, HostEnv};
 use super::read::{ReadProblem, read_text};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::key_path::KeyPath;
+use crate::text::span::{after, before};
 
 /// Names a `.env` in the current folder may not set: that folder can be anybody's download, and
 /// these decide which programs run and which files are trusted.
@@ -113,7 +114,7 @@ fn entries(source: &str) -> Vec<(usize, Entry)> {
         let (entry, tail) = assignment(rest);
         let read = rest.len() - tail.len();
         found.push((line, entry));
-        line += rest[..read].matches('\n').count();
+        line += before(rest, read).matches('\n').count();
         rest = tail;
     }
     found
@@ -123,10 +124,11 @@ fn entries(source: &str) -> Vec<(usize, Entry)> {
 fn assignment(text: &str) -> (Entry, &str) {
     let skip = |why| (Err(why), after_line(text));
     let first_line = text.lines().next().unwrap_or_default();
-    let Some(equals) = first_line.find('=') else {
+    let Some((name, unquoted)) = first_line.split_once('=') else {
         return skip("it has no `=`");
     };
-    let name = first_line[..equals].trim();
+    let value = after(text, name.len() + 1).trim_start_matches([' ', '\t']);
+    let name = name.trim();
     let name = name
         .strip_prefix("export")
         .filter(|rest| rest.starts_with([' ', '\t']))
@@ -135,18 +137,14 @@ fn assignment(text: &str) -> (Entry, &str) {
     if !is_name(name) {
         return skip("what stands before `=` is no variable name");
     }
-    let value = text[equals + 1..].trim_start_matches([' ', '\t']);
     match value.chars().next() {
-        Some(quote @ ('"' | '\'')) => match quoted(&value[1..], quote) {
+        Some(quote @ ('"' | '\'')) => match quoted(after(value, 1), quote) {
             Some((said, tail)) => (Ok((name.to_owned(), said)), after_line(tail)),
             None => skip("its quote is never closed"),
         },
         _ => {
-            let value = first_line[equals + 1..].trim();
-            (
-                Ok((name.to_owned(), without_comment(value).to_owned())),
-                after_line(text),
-            )
+            let value = without_comment(unquoted.trim()).to_owned();
+            (Ok((name.to_owned(), value)), after_line(text))
         }
     }
 }
@@ -163,11 +161,11 @@ fn is_name(name: &str) -> bool {
 /// `\"` and `\\`; single quotes know nothing.
 fn quoted(text: &str, quote: char) -> Option<(String, &str)> {
     let mut said = String::new();
-    let mut chars = text.char_indices();
-    while let Some((at, c)) = chars.next() {
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
         match c {
-            c if c == quote => return Some((said, &text[at + 1..])),
-            '\\' if quote == '"' => match chars.next()?.1 {
+            c if c == quote => return Some((said, chars.as_str())),
+            '\\' if quote == '"' => match chars.next()? {
                 'n' => said.push('\n'),
                 'r' => said.push('\r'),
                 't' => said.push('\t'),
@@ -185,10 +183,11 @@ fn without_comment(value: &str) -> &str {
     if value.starts_with('#') {
         return "";
     }
-    let cut = value
+    value
         .match_indices('#')
-        .find(|(at, _)| value[..*at].ends_with([' ', '\t']));
-    cut.map_or(value, |(at, _)| value[..at].trim_end())
+        .map(|(at, _)| before(value, at))
+        .find(|kept| kept.ends_with([' ', '\t']))
+        .map_or(value, str::trim_end)
 }
 
 fn after_line(text: &str) -> &str {

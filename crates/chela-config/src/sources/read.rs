@@ -57,8 +57,8 @@ pub(crate) fn read_text(path: &Path) -> Result<String, ReadProblem> {
         if matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) {
             return ReadProblem::Utf16;
         }
-        let valid = &bytes[..error.utf8_error().valid_up_to()];
-        let valid = str::from_utf8(valid).unwrap_or_default();
+        let valid = bytes.get(..error.utf8_error().valid_up_to());
+        let valid = str::from_utf8(valid.unwrap_or_default()).unwrap_or_default();
         let (line, column) = LineIndex::new(valid).position(valid, valid.len());
         ReadProblem::NotUtf8 { line, column }
     })

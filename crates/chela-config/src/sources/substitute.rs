@@ -4,6 +4,7 @@ use chela_core::HostEnv;
 
 use crate::key_path::{KeyPath, Segment};
 use crate::node::{At, Kind, Node};
+use crate::text::span::cut;
 
 /// A variable that is named in the config and not set, or empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,18 +100,17 @@ struct Filled {
 fn fill(text: &str, env: &HostEnv) -> Filled {
     let mut filled = Filled::default();
     let mut rest = text;
-    while let Some(dollar) = rest.find('$') {
-        filled.text.push_str(&rest[..dollar]);
-        rest = &rest[dollar..];
-        if let Some(name) = rest.strip_prefix('$').and_then(reference) {
+    while let Some((plain, tail)) = rest.split_once('$') {
+        filled.text.push_str(plain);
+        if let Some((name, tail)) = tail.strip_prefix('$').and_then(reference) {
             // `$${NAME}` is how one writes `${NAME}`.
-            filled.text.push_str(&rest[1..name.len() + 4]);
-            rest = &rest[name.len() + 4..];
+            filled.text.extend(["${", name, "}"]);
+            rest = tail;
             continue;
         }
-        let Some(name) = reference(rest) else {
+        let Some((name, tail)) = reference(tail) else {
             filled.text.push('$');
-            rest = &rest[1..];
+            rest = tail;
             continue;
         };
         match env.get(name).filter(|value| !value.is_empty()) {
@@ -119,23 +119,25 @@ fn fill(text: &str, env: &HostEnv) -> Filled {
                 push_new(&mut filled.used, name);
             }
             None => {
-                filled.text.push_str(&rest[..name.len() + 3]);
+                filled.text.extend(["${", name, "}"]);
                 push_new(&mut filled.missing, name);
             }
         }
-        rest = &rest[name.len() + 3..];
+        rest = tail;
     }
     filled.text.push_str(rest);
     filled
 }
 
-/// The name in a `${NAME}` at the start of the text. Looks no further than the name goes.
-fn reference(text: &str) -> Option<&str> {
-    let rest = text.strip_prefix("${")?;
+/// The name in a `{NAME}` at the start of the text, and what follows it. Looks no further than
+/// the name goes.
+fn reference(text: &str) -> Option<(&str, &str)> {
+    let rest = text.strip_prefix('{')?;
     let belongs = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
     let length = rest.bytes().take_while(|byte| belongs(*byte)).count();
-    let named = length > 0 && !rest.as_bytes()[0].is_ascii_digit();
-    (named && rest[length..].starts_with('}')).then(|| &rest[..length])
+    let (name, tail) = cut(rest, length);
+    let named = !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit());
+    Some((name, tail.strip_prefix('}')?)).filter(|_| named)
 }
 
 fn push_new(names: &mut Vec<String>, name: &str) {

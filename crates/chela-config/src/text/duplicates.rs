@@ -8,13 +8,13 @@ use crate::node::Member;
 pub fn duplicates(members: &[Member]) -> Vec<(usize, usize)> {
     const FEW: usize = 12;
     if members.len() <= FEW {
-        let later = |index: usize| {
-            (index + 1..members.len())
-                .rev()
-                .find(|later| members[*later].key == members[index].key)
-        };
-        return (0..members.len())
-            .filter_map(|index| Some((index, later(index)?)))
+        return members
+            .iter()
+            .enumerate()
+            .filter_map(|(index, member)| {
+                let last = members.iter().rposition(|other| other.key == member.key)?;
+                (last > index).then_some((index, last))
+            })
             .collect();
     }
     let mut last: HashMap<&str, usize> = HashMap::with_capacity(members.len());

@@ -3,6 +3,7 @@
 use serde_json::Number;
 
 use super::scan::ends_line;
+use super::span::{after, cut};
 
 /// Why a literal cannot be read, and where exactly.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,20 +23,21 @@ fn fail<T>(at: usize, message: &'static str, hint: &'static str) -> Result<T, Li
 
 /// The string whose opening quote stands at `start`: what it says, and where it ends.
 pub fn string(text: &str, start: usize) -> Result<(String, usize), LiteralError> {
-    let bytes = text.as_bytes();
-    let quote = bytes[start];
+    let quote = text.as_bytes().get(start).copied();
     let mut said = String::new();
     let mut pos = start + 1;
     loop {
-        let plain = bytes[pos..]
-            .iter()
-            .take_while(|byte| !matches!(**byte, b'\\' | b'\n' | b'\r') && **byte != quote)
+        let rest = after(text, pos);
+        let plain = rest
+            .bytes()
+            .take_while(|byte| !matches!(byte, b'\\' | b'\n' | b'\r') && Some(*byte) != quote)
             .count();
-        said.push_str(&text[pos..pos + plain]);
-        pos += plain;
-        match bytes.get(pos) {
+        let (plain, rest) = cut(rest, plain);
+        said.push_str(plain);
+        pos += plain.len();
+        match rest.bytes().next() {
             Some(b'\\') => pos = escape(text, pos, &mut said)?,
-            Some(byte) if *byte == quote => return Ok((said, pos + 1)),
+            byte @ Some(_) if byte == quote => return Ok((said, pos + 1)),
             Some(_) => {
                 return fail(
                     start,
@@ -56,14 +58,15 @@ pub fn string(text: &str, start: usize) -> Result<(String, usize), LiteralError>
 
 /// Reads the escape at `at` into `said` and tells where the text goes on.
 fn escape(text: &str, at: usize, said: &mut String) -> Result<usize, LiteralError> {
-    let Some(c) = text[at + 1..].chars().next() else {
+    let Some(c) = after(text, at + 1).chars().next() else {
         return fail(
             at,
             "the text ends in the middle of an escape",
             "a backslash itself is written `\\\\`",
         );
     };
-    let after = at + 1 + c.len_utf8();
+    let end = at + 1 + c.len_utf8();
+    let rest = after(text, end);
     match c {
         'n' => said.push('\n'),
         't' => said.push('\t'),
@@ -71,7 +74,7 @@ fn escape(text: &str, at: usize, said: &mut String) -> Result<usize, LiteralErro
         'b' => said.push('\u{8}'),
         'f' => said.push('\u{c}'),
         'v' => said.push('\u{b}'),
-        '0' if !text[after..].starts_with(|c: char| c.is_ascii_digit()) => said.push('\0'),
+        '0' if !rest.starts_with(|c: char| c.is_ascii_digit()) => said.push('\0'),
         '0'..='9' => {
             return fail(
                 at,
@@ -80,18 +83,18 @@ fn escape(text: &str, at: usize, said: &mut String) -> Result<usize, LiteralErro
             );
         }
         'x' => {
-            let Some(code) = hex(text, after, 2) else {
+            let Some(code) = hex(text, end, 2) else {
                 return fail(at, "`\\x` needs two hex digits", "for example `\\x41`");
             };
             said.extend(char::from_u32(code));
-            return Ok(after + 2);
+            return Ok(end + 2);
         }
         'u' => return unicode_escape(text, at, said),
-        '\r' if text[after..].starts_with('\n') => return Ok(after + 1),
+        '\r' if rest.starts_with('\n') => return Ok(end + 1),
         c if ends_line(c) => {}
         c => said.push(c),
     }
-    Ok(after)
+    Ok(end)
 }
 
 /// `\uXXXX`, where characters beyond the first plane are written as two of them.
@@ -137,9 +140,9 @@ pub fn unescape_identifier(written: &str) -> Option<String> {
     }
     let mut key = String::new();
     let mut pos = 0;
-    while let Some(c) = written[pos..].chars().next() {
+    while let Some(c) = after(written, pos).chars().next() {
         if c == '\\' {
-            pos = written[pos..]
+            pos = after(written, pos)
                 .starts_with("\\u")
                 .then(|| unicode_escape(written, pos, &mut key).ok())??;
         } else {
@@ -153,10 +156,9 @@ pub fn unescape_identifier(written: &str) -> Option<String> {
 /// The number written as `text`, which stands at `at`.
 pub fn number(text: &str, at: usize) -> Result<Number, LiteralError> {
     const SHAPE: &str = "numbers look like 42, -1.5, 1e6 or 0x1F; put quotes around text";
-    let (negative, digits) = match text.as_bytes().first() {
-        Some(b'-') => (true, &text[1..]),
-        Some(b'+') => (false, &text[1..]),
-        _ => (false, text),
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
     if matches!(digits, "Infinity" | "NaN") {
         return fail(
@@ -185,7 +187,7 @@ pub fn number(text: &str, at: usize) -> Result<Number, LiteralError> {
     if !is_decimal(digits) {
         return fail(at, "this is not a number", SHAPE);
     }
-    if digits.len() > 1 && digits.starts_with('0') && digits.as_bytes()[1].is_ascii_digit() {
+    if matches!(digits.as_bytes(), [b'0', b'0'..=b'9', ..]) {
         return fail(
             at,
             "a number does not start with 0",

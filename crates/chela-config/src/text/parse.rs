@@ -3,6 +3,7 @@
 use super::duplicates::duplicates;
 use super::literal::{self, LiteralError};
 use super::scan::{self, Unclosed};
+use super::span::{after, before, between};
 use super::words::{Inside, begins_element, closing, shown, unexpected_hint};
 use super::{MAX_BYTES, MAX_DEPTH, Parsed, SyntaxProblem};
 use crate::diagnostic::Severity;
@@ -256,11 +257,11 @@ impl<'s> Parser<'s> {
 
     fn bare_key(&mut self) -> Step<String> {
         let start = self.pos;
-        let rest = &self.text[start..];
+        let rest = after(self.text, start);
         let length = rest
             .find(|c| !(scan::continues_identifier(c) || matches!(c, '-' | '.' | '\\')))
             .unwrap_or(rest.len());
-        let written = &rest[..length];
+        let written = before(rest, length);
         self.pos += length;
         let key = literal::unescape_identifier(written);
         match key {
@@ -293,12 +294,12 @@ impl<'s> Parser<'s> {
 
     fn number(&mut self) -> Kind {
         let start = self.pos;
-        let rest = &self.text[start..];
+        let rest = after(self.text, start);
         let length = rest
             .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.' | '_')))
             .unwrap_or(rest.len());
         self.pos += length;
-        match literal::number(&rest[..length], start) {
+        match literal::number(before(rest, length), start) {
             Ok(number) => Kind::Number(number),
             Err(LiteralError { at, message, hint }) => {
                 self.problem(at, message, hint);
@@ -310,12 +311,12 @@ impl<'s> Parser<'s> {
 
     fn word(&mut self) -> Kind {
         let start = self.pos;
-        let rest = &self.text[start..];
+        let rest = after(self.text, start);
         let length = rest
             .find(|c| !scan::continues_identifier(c))
             .unwrap_or(rest.len());
         self.pos += length;
-        let (message, hint) = match &rest[..length] {
+        let (message, hint) = match before(rest, length) {
             "true" => return Kind::Bool(true),
             "false" => return Kind::Bool(false),
             "null" => return Kind::Null,
@@ -341,7 +342,7 @@ impl<'s> Parser<'s> {
 
     /// Goes on after something that is no value, at what can only be the next piece.
     fn skip_bare_text(&mut self) {
-        let rest = &self.text[self.pos..];
+        let rest = after(self.text, self.pos);
         self.pos += rest
             .find(|c| matches!(c, ',' | '}' | ']') || scan::ends_line(c))
             .unwrap_or(rest.len());
@@ -422,7 +423,7 @@ impl<'s> Parser<'s> {
     fn problem(&mut self, at: usize, message: impl Into<String>, hint: Option<&str>) {
         let echo = self.problems.iter().any(|earlier| {
             let (low, high) = (earlier.at.min(at), earlier.at.max(at));
-            earlier.severity == Severity::Error && !self.text[low..high].contains('\n')
+            earlier.severity == Severity::Error && !between(self.text, low, high).contains('\n')
         });
         if !echo && self.has_room_for(Severity::Error) {
             self.problems.push(SyntaxProblem {
@@ -452,11 +453,14 @@ impl<'s> Parser<'s> {
     }
 
     fn char_here(&self) -> Option<char> {
-        self.text[self.pos..].chars().next()
+        after(self.text, self.pos).chars().next()
     }
 
     fn char_at(&self, at: usize) -> char {
-        char::from(self.text.as_bytes()[at])
+        self.text
+            .as_bytes()
+            .get(at)
+            .map_or(' ', |byte| char::from(*byte))
     }
 
     fn at(&self, start: usize, end: usize) -> At {
@@ -469,9 +473,6 @@ impl<'s> Parser<'s> {
     }
 
     fn line_of(&self, at: usize) -> usize {
-        1 + self.text[..at]
-            .bytes()
-            .filter(|byte| *byte == b'\n')
-            .count()
+        1 + before(self.text, at).matches('\n').count()
     }
 }

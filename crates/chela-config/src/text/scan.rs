@@ -1,5 +1,7 @@
 //! The smallest pieces of JSON5: white space, comments, identifiers.
 
+use super::span::after;
+
 /// A stretch of text between two tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trivia {
@@ -41,8 +43,9 @@ pub fn trivia_at(text: &str, pos: usize) -> Result<Option<Trivia>, Unclosed> {
     };
     match bytes.get(pos) {
         Some(b' ' | b'\t' | 0x0b | 0x0c) => {
-            let run = bytes[pos..]
+            let run = bytes
                 .iter()
+                .skip(pos)
                 .take_while(|b| matches!(b, b' ' | b'\t' | 0x0b | 0x0c));
             piece(TriviaKind::Space, pos + run.count())
         }
@@ -53,16 +56,19 @@ pub fn trivia_at(text: &str, pos: usize) -> Result<Option<Trivia>, Unclosed> {
         }
         Some(b'/') => match bytes.get(pos + 1) {
             Some(b'/') => {
-                let length = text[pos..].find(ends_line).unwrap_or(text.len() - pos);
-                piece(TriviaKind::LineComment, pos + length)
+                let rest = after(text, pos);
+                piece(
+                    TriviaKind::LineComment,
+                    pos + rest.find(ends_line).unwrap_or(rest.len()),
+                )
             }
-            Some(b'*') => match text[pos + 2..].find("*/") {
+            Some(b'*') => match after(text, pos + 2).find("*/") {
                 Some(length) => piece(TriviaKind::BlockComment, pos + 2 + length + 2),
                 None => Err(Unclosed(pos)),
             },
             _ => Ok(None),
         },
-        Some(byte) if !byte.is_ascii() => match text[pos..].chars().next() {
+        Some(byte) if !byte.is_ascii() => match after(text, pos).chars().next() {
             Some(c @ ('\u{2028}' | '\u{2029}')) => piece(TriviaKind::Newline, pos + c.len_utf8()),
             Some(c) if is_wide_space(c) => piece(TriviaKind::Space, pos + c.len_utf8()),
             _ => Ok(None),

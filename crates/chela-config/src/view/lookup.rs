@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Provenance, Resolved};
@@ -10,6 +9,7 @@ use crate::key_path::KeyPath;
 use crate::load::Loaded;
 use crate::migrate::Moved;
 use crate::node::{Kind, Node};
+use crate::node_read::FromNode;
 use crate::sources::Gathered;
 
 /// Looks values up for one agent.
@@ -84,7 +84,7 @@ impl Lookup {
     }
 
     /// The winning layer alone, or `default`.
-    pub fn one<T: DeserializeOwned>(&self, found: Found<'_>, default: T) -> Resolved<T> {
+    pub fn one<T: FromNode>(&self, found: Found<'_>, default: T) -> Resolved<T> {
         let winner = found.own.or(found.shared);
         match winner.and_then(|(node, path)| Some((node.read().ok()?, self.from(node, path)))) {
             Some((value, from)) => Resolved { value, from },
@@ -96,12 +96,12 @@ impl Lookup {
     }
 
     /// The same for a key that need not have a value.
-    pub fn optional<T: DeserializeOwned>(&self, found: Found<'_>) -> Resolved<Option<T>> {
+    pub fn optional<T: FromNode>(&self, found: Found<'_>) -> Resolved<Option<T>> {
         self.one(found, None)
     }
 
     /// Both layers merged, key by key; the agent's wins. Keys set in neither have their defaults.
-    pub fn merged<T: DeserializeOwned + Default>(&self, found: Found<'_>) -> Resolved<T> {
+    pub fn merged<T: FromNode + Default>(&self, found: Found<'_>) -> Resolved<T> {
         match (found.shared, found.own) {
             (Some((shared, _)), Some((own, path))) => {
                 let mut node = shared.clone();

@@ -156,14 +156,9 @@ fn includes_are_put_in_place_and_merged() {
         names(gathered.owner(&path("deep.z.list[0].id"))).unwrap(),
         "agents.json5"
     );
+    assert_eq!(names(gathered.owner(&path("host"))).unwrap(), "base.json5");
     assert_eq!(
-        names(gathered.included_from(&path("host"))).unwrap(),
-        "base.json5"
-    );
-    assert_eq!(names(gathered.included_from(&path("agents"))), None);
-    assert_eq!(names(gathered.included_from(&path("port"))), None);
-    assert_eq!(
-        names(gathered.included_from(&path("agents.defaults"))).unwrap(),
+        names(gathered.owner(&path("agents.defaults"))).unwrap(),
         "agents.json5"
     );
     assert_eq!(gathered.files.len(), 5);

@@ -8,10 +8,7 @@ use super::*;
 use crate::flow::{Judge, Span, Standing, Verdict, decide};
 use crate::{Effect, Sink, SinkKind};
 
-const SINKS: &[Sink] = &[Sink {
-    argument: "to",
-    kind: SinkKind::Recipient,
-}];
+const SINKS: &[Sink] = &[Sink::new("to", SinkKind::Recipient)];
 const MINUTE: Duration = Duration::from_secs(60);
 
 fn arguments(value: Value) -> Map<String, Value> {

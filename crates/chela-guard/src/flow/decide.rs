@@ -180,7 +180,7 @@ impl Deed<'_> {
     fn sinks_present(&self) -> impl Iterator<Item = &Sink> {
         self.sinks.iter().filter(|sink| {
             self.arguments
-                .get(sink.argument)
+                .get(sink.argument.as_ref())
                 .is_some_and(|value| !value.is_null())
         })
     }

@@ -7,23 +7,11 @@ use super::*;
 use crate::{Effect, Sink, SinkKind};
 
 const POST: &[Sink] = &[
-    Sink {
-        argument: "to",
-        kind: SinkKind::Recipient,
-    },
-    Sink {
-        argument: "text",
-        kind: SinkKind::Text,
-    },
+    Sink::new("to", SinkKind::Recipient),
+    Sink::new("text", SinkKind::Text),
 ];
-const FETCH: &[Sink] = &[Sink {
-    argument: "url",
-    kind: SinkKind::Url,
-}];
-const RUN: &[Sink] = &[Sink {
-    argument: "command",
-    kind: SinkKind::Command,
-}];
+const FETCH: &[Sink] = &[Sink::new("url", SinkKind::Url)];
+const RUN: &[Sink] = &[Sink::new("command", SinkKind::Command)];
 const STANDARD: Judge<'static> = Judge {
     policy: GuardPolicy::Standard,
     egress: &[],
@@ -142,10 +130,7 @@ fn what_cannot_be_undone_or_shapes_the_agent_always_asks() {
         ask(Effect::Persona, POST, json!({"to": "x"})),
         (Verdict::Ask, Rule::Persona)
     );
-    const SECRET: &[Sink] = &[Sink {
-        argument: "new",
-        kind: SinkKind::Secret,
-    }];
+    const SECRET: &[Sink] = &[Sink::new("new", SinkKind::Secret)];
     assert_eq!(
         ask(Effect::WriteOutward, SECRET, json!({"new": "y"})),
         (Verdict::Ask, Rule::Secret)

@@ -8,8 +8,8 @@ use chela_config::model::{
     GroupPolicy, GuardPolicy, SandboxMode, Secret,
 };
 use chela_config::{AgentView, KeyPath};
+use chela_sandbox::{is_known, keys_without_effect};
 use chela_tools::approvals::Document;
-use chela_tools::sandbox::{is_known, keys_without_effect};
 
 use super::{AuditGround, Finding, Severity};
 use Severity::{Critical, Warning};

@@ -89,17 +89,9 @@ impl<'a> Work<'a> {
                 todo.push(file);
             }
         }
-        let away = |label: &str| {
-            found.unreadable.iter().any(|folder| {
-                folder.is_empty()
-                    || label
-                        .strip_prefix(folder.as_str())
-                        .is_some_and(|rest| rest.starts_with('/'))
-            })
-        };
         let gone = known
             .iter()
-            .filter(|(label, _)| !found.files.contains_key(*label) && !away(label))
+            .filter(|(label, _)| !found.files.contains_key(*label) && !found.is_away(label))
             .map(|(_, known)| known.id)
             .collect();
         Self {
@@ -134,7 +126,7 @@ impl<'a> Work<'a> {
             }
             state.files_done += 1;
             state.bytes_done += file.size;
-            let content = match content(file, request) {
+            let content = match source::content(file, request.transcripts) {
                 Ok(content) => content,
                 Err(problem) => {
                     // Gone between listing and reading, or not ours to read.
@@ -201,15 +193,5 @@ impl<'a> Work<'a> {
         batch::write(store, request, &batch)?;
         let _ = progress(state);
         Ok(())
-    }
-}
-
-/// The bytes of a file, or of a stretch of a conversation.
-fn content(file: &FoundFile, request: &SyncRequest<'_>) -> Result<Vec<u8>, String> {
-    match (&file.page, request.transcripts) {
-        (Some(page), Some(transcripts)) => {
-            transcript::read_page(transcripts, page).map_err(|error| error.to_string())
-        }
-        _ => std::fs::read(&file.path).map_err(|error| error.to_string()),
     }
 }

@@ -5,26 +5,29 @@ use std::time::Duration;
 
 use chela_core::Audience;
 
-use super::{Keep, Keeper, KeeperState, VectorWork};
+use super::wake::Reason;
+use super::{KeeperState, MemoryKeeper, VectorWork};
+use crate::agent_memory::{AgentMemory, MemoryParts};
 use crate::chunk::Speaker;
 use crate::embed::provider::StandIn;
 use crate::embed::{
     EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, LocalTable, ModelId, Price,
 };
-use crate::memory::Ask;
+use crate::memory::{Ask, Found};
 use crate::search::VectorState;
 use crate::settings::{SourceKind, Switch};
 use crate::source::Places;
+use crate::store::StoreError;
 use crate::tests_support::{Home, ask};
 use crate::tool::{self, Get};
 use crate::transcript::{SessionFacts, SessionMessage, TranscriptError, TranscriptSource};
 
 const LONGEST: Duration = Duration::from_secs(20);
 
-fn keep(home: &Home) -> Keep {
+fn keep(home: &Home) -> MemoryParts {
     let mut settings = home.settings.clone();
     settings.sync.watch_debounce_ms = 10;
-    Keep {
+    MemoryParts {
         host: home.host.clone(),
         index_file: home.index_file(),
         places: Places {
@@ -34,12 +37,27 @@ fn keep(home: &Home) -> Keep {
         },
         settings,
         embedder: Some(Arc::new(LocalTable)),
+        provider_problem: None,
         transcripts: None,
     }
 }
 
-fn first(keeper: &Keeper, question: &str) -> Option<String> {
-    let found = keeper.search(&ask(question)).unwrap();
+fn start(parts: MemoryParts) -> MemoryKeeper {
+    MemoryKeeper::start(Arc::new(AgentMemory::new(parts)))
+}
+
+/// Answers from what is indexed.
+fn search(keeper: &MemoryKeeper, ask: &Ask<'_>) -> Found {
+    let found: Result<_, StoreError> = keeper.memory.with(|memory| memory.search(ask));
+    found.unwrap()
+}
+
+fn sync_soon(keeper: &MemoryKeeper) {
+    keeper.wake.call(Reason::Asked);
+}
+
+fn first(keeper: &MemoryKeeper, question: &str) -> Option<String> {
+    let found = search(keeper, &ask(question));
     found.excerpts.first().map(|excerpt| excerpt.text.clone())
 }
 
@@ -48,7 +66,7 @@ fn what_is_saved_is_found_without_being_asked_for() {
     let home = Home::new(&[("memory/a.md", "- the cat is called Momo\n")]);
     let mut keep = keep(&home);
     keep.settings.sync.on_search = Switch::Off;
-    let keeper = Keeper::start(keep);
+    let keeper = start(keep);
     assert!(keeper.wait_for(1, LONGEST));
     assert!(first(&keeper, "cat").unwrap().contains("Momo"));
     home.write("memory/b.md", "- the parrot is called Rico\n");
@@ -62,7 +80,7 @@ fn a_folder_that_comes_later_is_watched_too() {
     let home = Home::new(&[("MEMORY.md", "- the cat is called Momo\n")]);
     let mut keep = keep(&home);
     keep.settings.sync.on_search = Switch::Off;
-    let keeper = Keeper::start(keep);
+    let keeper = start(keep);
     assert!(keeper.wait_for(1, LONGEST));
     home.write("memory/b.md", "- the parrot is called Rico\n");
     assert!(keeper.wait_for(2, LONGEST));
@@ -79,22 +97,14 @@ fn each_reason_can_be_switched_off() {
     keep.settings.sync.on_session_start = Switch::Off;
     keep.settings.sync.on_search = Switch::Off;
     keep.settings.sync.watch = Switch::Off;
-    let keeper = Keeper::start(keep.clone());
+    let keeper = start(keep);
     keeper.session_started();
     // Nothing was a reason; asking outright is one.
     assert_eq!(first(&keeper, "cat"), None);
     assert_eq!(keeper.state().syncs, 0);
-    keeper.sync_soon();
+    sync_soon(&keeper);
     assert!(keeper.wait_for(1, LONGEST));
     assert!(first(&keeper, "cat").is_some());
-    drop(keeper);
-
-    keep.settings.sync.on_search = Switch::On;
-    home.write("memory/b.md", "- the parrot is called Rico\n");
-    let keeper = Keeper::start(keep);
-    assert!(first(&keeper, "cat").is_some());
-    assert!(keeper.wait_for(1, LONGEST));
-    assert!(first(&keeper, "parrot").unwrap().contains("Rico"));
 }
 
 #[test]
@@ -120,7 +130,7 @@ fn a_question_does_not_wait_for_a_sync_that_hangs() {
     home.settings.sources.push(SourceKind::Sessions);
     let slow = Arc::new(Slow(Mutex::new(())));
     let held = slow.0.lock().unwrap();
-    let keeper = Keeper::start(Keep {
+    let keeper = start(MemoryParts {
         transcripts: Some(slow.clone()),
         ..keep(&home)
     });
@@ -188,13 +198,13 @@ fn conversations_are_read_page_by_page_and_only_what_is_new() {
         }
     };
     say(450);
-    let mut keep = Keep {
+    let mut keep = MemoryParts {
         transcripts: Some(chats.clone()),
         ..keep(&home)
     };
     keep.settings.sync.on_search = Switch::Off;
     keep.settings.sync.watch = Switch::Off;
-    let keeper = Keeper::start(keep);
+    let keeper = start(keep);
     assert!(keeper.wait_for(1, LONGEST));
     let reads = || std::mem::take(&mut *chats.read.lock().unwrap());
     assert_eq!(reads(), [(0, 200), (200, 200), (400, 200)]);
@@ -203,7 +213,7 @@ fn conversations_are_read_page_by_page_and_only_what_is_new() {
             audience,
             ..ask(question)
         };
-        let found = keeper.search(&ask).unwrap();
+        let found = search(&keeper, &ask);
         let hit = found.answer.hits.first();
         hit.map(|hit| format!("{}#L{}", hit.label, hit.start_line))
     };
@@ -214,7 +224,7 @@ fn conversations_are_read_page_by_page_and_only_what_is_new() {
     let mut syncs = 1;
     let mut sync = || {
         syncs += 1;
-        keeper.sync_soon();
+        sync_soon(&keeper);
         assert!(keeper.wait_for(syncs, LONGEST));
     };
     // Two messages are too few to be worth it; four are not, and only their page is read.
@@ -236,7 +246,7 @@ fn conversations_are_read_page_by_page_and_only_what_is_new() {
         "sessions/group#L1"
     );
     let get = |path: &'static str, audience| {
-        let got = keeper.with(|memory| {
+        let got: Result<_, StoreError> = keeper.memory.with(|memory| {
             let get = Get {
                 path,
                 from: None,
@@ -307,8 +317,8 @@ fn many_notes() -> Home {
     Home::new(&[("MEMORY.md", &lines.join("\n"))])
 }
 
-fn keep_with(home: &Home, model: &Arc<Patient>) -> Keep {
-    let mut keep = Keep {
+fn keep_with(home: &Home, model: &Arc<Patient>) -> MemoryParts {
+    let mut keep = MemoryParts {
         embedder: Some(Arc::new(StandIn {
             first: Arc::clone(model) as Arc<dyn Embedder>,
             then: Arc::new(LocalTable),
@@ -320,8 +330,8 @@ fn keep_with(home: &Home, model: &Arc<Patient>) -> Keep {
     keep
 }
 
-fn answered_by(keeper: &Keeper) -> String {
-    match keeper.search(&ask("the cat")).unwrap().answer.vectors {
+fn answered_by(keeper: &MemoryKeeper) -> String {
+    match search(keeper, &ask("the cat")).answer.vectors {
         VectorState::Used { model } | VectorState::StandIn { model, .. } => model,
         other => format!("{other:?}"),
     }
@@ -331,7 +341,7 @@ fn answered_by(keeper: &Keeper) -> String {
 fn better_vectors_are_made_in_the_background_and_then_answer() {
     let home = many_notes();
     let (model, let_one) = patient(Price::Free);
-    let keeper = Keeper::start(keep_with(&home, &model));
+    let keeper = start(keep_with(&home, &model));
     let at =
         |done| move |state: &KeeperState| state.vectors == VectorWork::Making { done, of: MANY };
     assert!(keeper.wait_until(LONGEST, at(0)));
@@ -342,7 +352,7 @@ fn better_vectors_are_made_in_the_background_and_then_answer() {
     assert_eq!(answered_by(&keeper), LocalTable.id().to_string());
     // What is new does not wait for the rest.
     home.write("memory/new.md", "- a dog came by\n");
-    keeper.sync_soon();
+    sync_soon(&keeper);
     let_one.send(()).unwrap();
     assert!(keeper.wait_until(LONGEST, |state| state.syncs == 2));
     assert!(first(&keeper, "dog").unwrap().contains("came by"));
@@ -352,7 +362,7 @@ fn better_vectors_are_made_in_the_background_and_then_answer() {
     assert_eq!(model.asked.load(Ordering::Relaxed), MANY + 1);
     // Nothing is made twice.
     drop(keeper);
-    let keeper = Keeper::start(keep_with(&home, &model));
+    let keeper = start(keep_with(&home, &model));
     assert!(keeper.wait_until(LONGEST, |state| state.vectors == VectorWork::Complete));
     assert_eq!(model.asked.load(Ordering::Relaxed), MANY + 1);
 }
@@ -363,9 +373,9 @@ fn what_costs_money_is_not_made_in_the_background() {
         let home = many_notes();
         let (model, let_one) = patient(price);
         drop(let_one);
-        let keeper = Keeper::start(keep_with(&home, &model));
+        let keeper = start(keep_with(&home, &model));
         assert!(keeper.wait_for(1, LONGEST));
-        keeper.sync_soon();
+        sync_soon(&keeper);
         assert!(keeper.wait_for(2, LONGEST));
         assert_eq!(model.asked.load(Ordering::Relaxed), 0);
         assert_eq!(
@@ -378,7 +388,7 @@ fn what_costs_money_is_not_made_in_the_background() {
     let home = Home::new(&[("memory/a.md", "- the cat is called Momo\n")]);
     let (model, let_one) = patient(Price::Unknown);
     drop(let_one);
-    let keeper = Keeper::start(keep_with(&home, &model));
+    let keeper = start(keep_with(&home, &model));
     assert!(keeper.wait_for(1, LONGEST));
     assert_eq!(model.asked.load(Ordering::Relaxed), 0);
 }

@@ -10,6 +10,7 @@ use chela_core::{Audience, FixedClock, Host};
 use chela_memory::index::{Depth, SyncOutcome};
 use chela_memory::source::Places;
 use chela_memory::{Ask, Memory, MemorySettings, OpenMemory};
+use chela_testkit::wait_until;
 
 /// Tells the test binary that it is the indexer, and where.
 const CHILD: &str = "CHELA_TEST_INDEXER";
@@ -302,14 +303,10 @@ fn the_process_that_repairs() {
     let host = Host::fixed(&home);
     let mut memory = open(&host, &home);
     // One of them indexes; whoever is late waits for what the other has.
-    let start = Instant::now();
-    loop {
+    wait_until("the index is whole", || {
         sync(&mut memory, Depth::Quick);
-        if searched(&mut memory) == NOTES * 30 {
-            break;
-        }
-        assert!(start.elapsed() < Duration::from_secs(60), "never whole");
-    }
+        searched(&mut memory) == NOTES * 30
+    });
     check_search(&mut memory, 9);
 }
 

@@ -1,5 +1,6 @@
 use super::super::tests_support::{Fixture, key, lines, user};
 use super::ImportError;
+use chela_store::block_on;
 
 const REFERENCE: &str = r#"{"type":"session","version":3,"id":"0197","timestamp":"2026-01-18T00:20:12.345Z","cwd":"/home/me"}
 {"type":"model_change","id":"m1","parentId":null,"timestamp":"2026-01-18T00:20:13Z","provider":"anthropic","modelId":"x"}
@@ -15,10 +16,12 @@ not json
 fn the_reference_s_files_are_read() {
     let fixture = Fixture::new();
     let main = key("agent:main:main");
-    let back = fixture
-        .sessions
-        .import_jsonl(REFERENCE.as_bytes(), Some(main.clone()))
-        .unwrap();
+    let back = block_on(
+        fixture
+            .sessions
+            .import_jsonl(REFERENCE.as_bytes(), Some(main.clone())),
+    )
+    .unwrap();
     assert_eq!(back.entries, 5);
     let skipped: Vec<usize> = back.skipped.iter().map(|(line, _)| *line).collect();
     assert_eq!(skipped, [5, 7]);
@@ -28,7 +31,7 @@ fn the_reference_s_files_are_read() {
         back.skipped
     );
     assert_eq!(
-        lines(&fixture.sessions.context(&back.session).unwrap()),
+        lines(&block_on(fixture.sessions.context(&back.session)).unwrap()),
         [
             "user: What is here?",
             "assistant: [\"t1\"]",
@@ -37,12 +40,14 @@ fn the_reference_s_files_are_read() {
         ]
     );
     assert_eq!(fixture.session("agent:main:main").id, back.session.id);
-    let info = fixture.sessions.info(&back.session).unwrap();
+    let info = block_on(fixture.sessions.info(&back.session)).unwrap();
     assert_eq!(super::super::iso(info.started), "2026-01-18T00:20:12.345Z");
     assert_eq!(super::super::iso(info.updated), "2026-01-18T00:20:17.000Z");
-    let twice = fixture
-        .sessions
-        .import_jsonl(REFERENCE.as_bytes(), Some(main));
+    let twice = block_on(
+        fixture
+            .sessions
+            .import_jsonl(REFERENCE.as_bytes(), Some(main)),
+    );
     assert!(matches!(twice, Err(ImportError::Known(id)) if id == "0197"));
 }
 
@@ -50,12 +55,9 @@ fn the_reference_s_files_are_read() {
 fn a_key_that_is_taken_keeps_its_conversation() {
     let fixture = Fixture::new();
     let here = fixture.session("agent:main:main");
-    fixture.sessions.append(&here, user("hi")).unwrap();
+    block_on(fixture.sessions.append(&here, user("hi"))).unwrap();
     let main = Some(key("agent:main:main"));
-    let back = fixture
-        .sessions
-        .import_jsonl(REFERENCE.as_bytes(), main)
-        .unwrap();
+    let back = block_on(fixture.sessions.import_jsonl(REFERENCE.as_bytes(), main)).unwrap();
     assert!(back.past);
     assert_eq!(fixture.session("agent:main:main").id, here.id);
 }
@@ -63,15 +65,12 @@ fn a_key_that_is_taken_keeps_its_conversation() {
 #[test]
 fn what_is_no_session_is_refused() {
     let fixture = Fixture::new();
-    let refused = fixture.sessions.import_jsonl("hello\n\n".as_bytes(), None);
+    let refused = block_on(fixture.sessions.import_jsonl("hello\n\n".as_bytes(), None));
     assert!(matches!(refused, Err(ImportError::Nothing)));
-    let bare = fixture
-        .sessions
-        .import_jsonl(
-            "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n"
-                .as_bytes(),
-            None,
-        )
-        .unwrap();
+    let bare = block_on(fixture.sessions.import_jsonl(
+        "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n".as_bytes(),
+        None,
+    ))
+    .unwrap();
     assert!(bare.session.key.to_string().starts_with("explicit:import-"));
 }

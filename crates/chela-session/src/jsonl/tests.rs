@@ -1,40 +1,39 @@
 use super::super::tests_support::{Fixture, assistant, calls, result, user};
 use super::super::{Body, Compaction, EntryId};
+use chela_store::block_on;
 
 #[test]
 fn an_export_reads_back_as_the_same_tree() {
     let fixture = Fixture::new();
     let sessions = &fixture.sessions;
     let session = fixture.session("agent:main:main");
-    sessions.rename(&session, Some("Trip")).unwrap();
-    sessions
-        .append_all(
-            &session,
-            &[user("one"), assistant("1"), user("two"), calls(&["a"])],
-        )
-        .unwrap();
-    sessions.begin_call(&session, "a").unwrap();
+    block_on(sessions.rename(&session, Some("Trip"))).unwrap();
+    block_on(sessions.append_all(
+        &session,
+        &[user("one"), assistant("1"), user("two"), calls(&["a"])],
+    ))
+    .unwrap();
+    block_on(sessions.begin_call(&session, "a")).unwrap();
     let kept = Compaction {
         summary: "cats".into(),
         first_kept: EntryId::parse("00000003").unwrap(),
         tokens_before: 9,
         details: serde_json::Value::Null,
     };
-    sessions
-        .append_all(
-            &session,
-            &[
-                result("a", "x"),
-                Body::Compaction(kept),
-                Body::TurnEnded { how: "done".into() },
-            ],
-        )
-        .unwrap();
-    sessions.append(&session, user("three")).unwrap();
-    sessions.undo(&session).unwrap();
+    block_on(sessions.append_all(
+        &session,
+        &[
+            result("a", "x"),
+            Body::Compaction(kept),
+            Body::TurnEnded { how: "done".into() },
+        ],
+    ))
+    .unwrap();
+    block_on(sessions.append(&session, user("three"))).unwrap();
+    block_on(sessions.undo(&session)).unwrap();
     let export = |fixture: &Fixture, session| {
         let mut out = Vec::new();
-        fixture.sessions.export_jsonl(session, &mut out).unwrap();
+        block_on(fixture.sessions.export_jsonl(session, &mut out)).unwrap();
         String::from_utf8(out).unwrap()
     };
     let text = export(&fixture, &session).replace(&*fixture.dir.path().to_string_lossy(), "~");
@@ -52,12 +51,12 @@ fn an_export_reads_back_as_the_same_tree() {
     "#);
 
     let other = Fixture::new();
-    let back = other.sessions.import_jsonl(text.as_bytes(), None).unwrap();
+    let back = block_on(other.sessions.import_jsonl(text.as_bytes(), None)).unwrap();
     assert_eq!((back.entries, back.past, back.skipped.len()), (9, false, 0));
     assert_eq!(back.session.id, session.id);
     assert_eq!(
-        other.sessions.context(&back.session).unwrap(),
-        sessions.context(&session).unwrap()
+        block_on(other.sessions.context(&back.session)).unwrap(),
+        block_on(sessions.context(&session)).unwrap()
     );
     let again = export(&other, &back.session).replace(&*other.dir.path().to_string_lossy(), "~");
     assert_eq!(again, text);

@@ -1,3 +1,4 @@
+use chela_store::block_on;
 use std::time::Duration;
 
 use chela_core::SessionKind;
@@ -12,16 +13,16 @@ fn sessions_are_found_by_kind_age_and_name() {
     let sessions = &fixture.sessions;
     let say = |name: &str| -> Session {
         let session = fixture.session(name);
-        sessions.append(&session, user("hi")).unwrap();
+        block_on(sessions.append(&session, user("hi"))).unwrap();
         fixture.wait(HOUR);
         session
     };
     let main = say("agent:main:main");
     let group = say("agent:main:telegram:group:1");
     let cron = say("cron:daily:1");
-    sessions.rename(&group, Some("Family chat")).unwrap();
+    block_on(sessions.rename(&group, Some("Family chat"))).unwrap();
     let listed = |filter: Filter| -> Vec<String> {
-        let found = sessions.list(&filter).unwrap();
+        let found = block_on(sessions.list(&filter)).unwrap();
         found.iter().map(|info| info.key.to_string()).collect()
     };
     assert_eq!(
@@ -66,9 +67,9 @@ fn sessions_are_found_by_kind_age_and_name() {
         1
     );
 
-    sessions.reset(&main, ResetWhy::Asked).unwrap();
-    sessions.archive(&group).unwrap();
-    sessions.remove(&cron).unwrap();
+    block_on(sessions.reset(&main, ResetWhy::Asked)).unwrap();
+    block_on(sessions.archive(&group)).unwrap();
+    block_on(sessions.remove(&cron)).unwrap();
     assert_eq!(listed(Filter::default()), ["agent:main:main"]);
     let show = Show::Everything;
     assert_eq!(
@@ -80,8 +81,7 @@ fn sessions_are_found_by_kind_age_and_name() {
         3
     );
     assert!(
-        sessions
-            .look_up(&key("agent:main:telegram:group:1"))
+        block_on(sessions.look_up(&key("agent:main:telegram:group:1")))
             .unwrap()
             .is_none()
     );

@@ -1,5 +1,6 @@
 use chela_config::load_text;
 use chela_core::Host;
+use chela_store::block_on;
 
 use super::super::tests_support::{Fixture, HOUR, user};
 use super::super::{Filter, Override, ResetWhy, Show};
@@ -40,20 +41,20 @@ fn old_sessions_go_to_an_archive_first() {
     let sessions = &fixture.sessions;
     let say = |name: &str| {
         let session = fixture.session(name);
-        sessions.append(&session, user("hi")).unwrap();
+        block_on(sessions.append(&session, user("hi"))).unwrap();
         session
     };
     let old = say("cron:a:1");
     let pinned = say("cron:b:1");
-    sessions.set(&pinned, Override::Pinned(true)).unwrap();
+    block_on(sessions.set(&pinned, Override::Pinned(true))).unwrap();
     let chat = say("agent:main:telegram:group:1");
     let ended = say("agent:main:main");
-    sessions.reset(&ended, ResetWhy::Asked).unwrap();
+    block_on(sessions.reset(&ended, ResetWhy::Asked)).unwrap();
     fixture.wait(40 * 24 * HOUR);
     let new = say("cron:c:1");
 
     let rules = rules("");
-    let plan = sessions.plan_cleanup(&rules).unwrap();
+    let plan = block_on(sessions.plan_cleanup(&rules)).unwrap();
     let mut doomed: Vec<&str> = plan
         .sessions
         .iter()
@@ -67,29 +68,30 @@ fn old_sessions_go_to_an_archive_first() {
             .all(|doomed| doomed.why == WhyDoomed::Old)
     );
     let count = || {
-        sessions
-            .list(&Filter {
-                show: Show::Everything,
-                ..Filter::default()
-            })
-            .unwrap()
-            .len()
+        block_on(sessions.list(&Filter {
+            show: Show::Everything,
+            ..Filter::default()
+        }))
+        .unwrap()
+        .len()
     };
     assert_eq!(count(), 6, "planning removes nothing");
 
-    let cleaned = sessions.cleanup(&plan).unwrap();
+    let cleaned = block_on(sessions.cleanup(&plan)).unwrap();
     assert_eq!((cleaned.sessions, cleaned.archives_written.len()), (2, 2));
     assert_eq!(count(), 4);
     for kept in [&pinned, &chat, &new] {
-        assert!(sessions.by_id(kept.id.as_str()).unwrap().is_some());
+        assert!(
+            block_on(sessions.by_id(kept.id.as_str()))
+                .unwrap()
+                .is_some()
+        );
     }
     let file =
         std::fs::File::open(sessions.archive_dir().join(format!("{}.jsonl", old.id))).unwrap();
-    let back = sessions
-        .import_jsonl(std::io::BufReader::new(file), None)
-        .unwrap();
+    let back = block_on(sessions.import_jsonl(std::io::BufReader::new(file), None)).unwrap();
     assert_eq!(back.session.id, old.id);
-    assert_eq!(sessions.context(&back.session).unwrap().len(), 1);
+    assert_eq!(block_on(sessions.context(&back.session)).unwrap().len(), 1);
 }
 
 #[test]
@@ -98,12 +100,10 @@ fn too_many_and_too_large_lose_the_oldest() {
     let sessions = &fixture.sessions;
     for n in 0..6 {
         let session = fixture.session(&format!("cron:job:{n}"));
-        sessions
-            .append(&session, user(&"x".repeat(20_000)))
-            .unwrap();
+        block_on(sessions.append(&session, user(&"x".repeat(20_000)))).unwrap();
         fixture.wait(2 * HOUR);
     }
-    let plan = sessions.plan_cleanup(&rules("maxEntries: 4")).unwrap();
+    let plan = block_on(sessions.plan_cleanup(&rules("maxEntries: 4"))).unwrap();
     let keys: Vec<&str> = plan
         .sessions
         .iter()
@@ -116,7 +116,7 @@ fn too_many_and_too_large_lose_the_oldest() {
         size - 1,
         size - 30_000
     ));
-    let plan = sessions.plan_cleanup(&tight).unwrap();
+    let plan = block_on(sessions.plan_cleanup(&tight)).unwrap();
     let keys: Vec<&str> = plan
         .sessions
         .iter()

@@ -1,3 +1,4 @@
+use chela_store::block_on;
 use std::process::{Command, Stdio};
 
 use chela_model::Message;
@@ -14,25 +15,30 @@ fn a_key_has_one_session_until_it_starts_anew() {
     assert!(first.fresh);
     assert_eq!(fixture.session("agent:main:main").id, first.id);
     assert_ne!(fixture.session("agent:main:other").id, first.id);
-    fixture.sessions.append(&first, user("hi")).unwrap();
+    block_on(fixture.sessions.append(&first, user("hi"))).unwrap();
     assert!(!fixture.session("agent:main:main").fresh);
 
     let keep = Override::Model(Some(("a/b".into(), ModelSource::User)));
-    fixture.sessions.set(&first, keep).unwrap();
-    fixture.sessions.rename(&first, Some("Trip")).unwrap();
-    let next = fixture.sessions.reset(&first, ResetWhy::Asked).unwrap();
+    block_on(fixture.sessions.set(&first, keep)).unwrap();
+    block_on(fixture.sessions.rename(&first, Some("Trip"))).unwrap();
+    let next = block_on(fixture.sessions.reset(&first, ResetWhy::Asked)).unwrap();
     assert!(next.fresh && next.id != first.id);
     assert_eq!(next.replaced, Some((first.id.clone(), ResetWhy::Asked)));
-    let info = fixture.sessions.info(&next).unwrap();
+    let info = block_on(fixture.sessions.info(&next)).unwrap();
     assert_eq!(info.settings.model.as_deref(), Some("a/b"));
     assert_eq!(info.label.as_deref(), Some("Trip"));
     // Resetting a session that is over changes nothing.
-    let again = fixture.sessions.reset(&first, ResetWhy::Asked).unwrap();
+    let again = block_on(fixture.sessions.reset(&first, ResetWhy::Asked)).unwrap();
     assert_eq!(again.id, next.id);
-    let old = fixture.sessions.by_id(first.id.as_str()).unwrap().unwrap();
-    assert_eq!(fixture.sessions.branch(&old).unwrap().len(), 1);
+    let old = block_on(fixture.sessions.by_id(first.id.as_str()))
+        .unwrap()
+        .unwrap();
+    assert_eq!(block_on(fixture.sessions.branch(&old)).unwrap().len(), 1);
     assert_eq!(
-        fixture.sessions.info(&old).unwrap().ended_why.as_deref(),
+        block_on(fixture.sessions.info(&old))
+            .unwrap()
+            .ended_why
+            .as_deref(),
         Some("asked")
     );
 }
@@ -42,9 +48,15 @@ fn a_fallback_model_does_not_outlive_its_session() {
     let fixture = Fixture::new();
     let session = fixture.session("agent:main:main");
     let auto = Override::Model(Some(("a/b".into(), ModelSource::Auto)));
-    fixture.sessions.set(&session, auto).unwrap();
-    let next = fixture.sessions.reset(&session, ResetWhy::Asked).unwrap();
-    assert_eq!(fixture.sessions.info(&next).unwrap().settings.model, None);
+    block_on(fixture.sessions.set(&session, auto)).unwrap();
+    let next = block_on(fixture.sessions.reset(&session, ResetWhy::Asked)).unwrap();
+    assert_eq!(
+        block_on(fixture.sessions.info(&next))
+            .unwrap()
+            .settings
+            .model,
+        None
+    );
 }
 
 #[test]
@@ -55,24 +67,28 @@ fn only_people_keep_a_session_fresh() {
         ..ResetRules::default()
     };
     let main = key("agent:main:main");
-    let first = fixture.sessions.current(&main, &rules).unwrap();
+    let first = block_on(fixture.sessions.current(&main, &rules)).unwrap();
     fixture.wait(HOUR / 2);
-    fixture.sessions.append(&first, user("hi")).unwrap();
+    block_on(fixture.sessions.append(&first, user("hi"))).unwrap();
     fixture.wait(HOUR / 2 + 1);
     let heartbeat = Meta {
         source: super::super::Source::Heartbeat,
         ..Meta::default()
     };
-    fixture
-        .sessions
-        .accept(&first, Message::user("beat"), heartbeat)
-        .unwrap();
+    block_on(
+        fixture
+            .sessions
+            .accept(&first, Message::user("beat"), heartbeat),
+    )
+    .unwrap();
     assert_eq!(
-        fixture.sessions.current(&main, &rules).unwrap().id,
+        block_on(fixture.sessions.current(&main, &rules))
+            .unwrap()
+            .id,
         first.id
     );
     fixture.wait(HOUR / 2);
-    let second = fixture.sessions.current(&main, &rules).unwrap();
+    let second = block_on(fixture.sessions.current(&main, &rules)).unwrap();
     assert_eq!(second.replaced, Some((first.id, ResetWhy::Idle)));
 }
 
@@ -88,18 +104,22 @@ fn a_new_day_starts_at_the_local_hour() {
     };
     // It is 23:13 local time; the hour strikes in four hours and 47 minutes.
     let main = key("agent:main:main");
-    let first = fixture.sessions.current(&main, &rules).unwrap();
+    let first = block_on(fixture.sessions.current(&main, &rules)).unwrap();
     fixture.wait(4 * HOUR);
     assert_eq!(
-        fixture.sessions.current(&main, &rules).unwrap().id,
+        block_on(fixture.sessions.current(&main, &rules))
+            .unwrap()
+            .id,
         first.id
     );
     fixture.wait(HOUR);
-    let second = fixture.sessions.current(&main, &rules).unwrap();
+    let second = block_on(fixture.sessions.current(&main, &rules)).unwrap();
     assert_eq!(second.replaced, Some((first.id, ResetWhy::Daily)));
     fixture.wait(20 * HOUR);
     assert_eq!(
-        fixture.sessions.current(&main, &rules).unwrap().id,
+        block_on(fixture.sessions.current(&main, &rules))
+            .unwrap()
+            .id,
         second.id
     );
 }
@@ -124,10 +144,7 @@ fn damage_is_explained_and_what_is_left_is_saved() {
     let fixture = Fixture::new();
     let session = fixture.session("agent:main:main");
     for _ in 0..200 {
-        fixture
-            .sessions
-            .append(&session, user(&"x".repeat(500)))
-            .unwrap();
+        block_on(fixture.sessions.append(&session, user(&"x".repeat(500)))).unwrap();
     }
     let path = fixture.sessions.path().to_owned();
     let Fixture {
@@ -143,9 +160,8 @@ fn damage_is_explained_and_what_is_left_is_saved() {
     std::fs::write(&path, &bytes).unwrap();
 
     let sessions = Sessions::open_file(&host, &path).unwrap();
-    let error = sessions
-        .by_id(session.id.as_str())
-        .and_then(|found| sessions.branch(&found.unwrap()))
+    let error = block_on(sessions.by_id(session.id.as_str()))
+        .and_then(|found| block_on(sessions.branch(&found.unwrap())))
         .unwrap_err();
     assert!(
         matches!(error, SessionError::File(StoreError::Damaged { .. })),
@@ -165,12 +181,14 @@ fn damage_is_explained_and_what_is_left_is_saved() {
     assert!(!path.exists() && saved.aside.unwrap().exists());
     let sessions = Sessions::open_file(&host, &path).unwrap();
     let file = std::fs::File::open(&saved.files[0]).unwrap();
-    let back = sessions
-        .import_jsonl(std::io::BufReader::new(file), None)
-        .unwrap();
+    let back = block_on(sessions.import_jsonl(std::io::BufReader::new(file), None)).unwrap();
     assert_eq!(back.session.id, session.id);
     assert_eq!(back.entries, saved.entries);
-    assert!(!sessions.context(&back.session).unwrap().is_empty());
+    assert!(
+        !block_on(sessions.context(&back.session))
+            .unwrap()
+            .is_empty()
+    );
 }
 
 #[test]
@@ -194,7 +212,7 @@ fn the_file_is_its_owner_s_alone() {
     use std::os::unix::fs::PermissionsExt;
     let fixture = Fixture::new();
     let session = fixture.session("agent:main:main");
-    fixture.sessions.append(&session, user("hi")).unwrap();
+    block_on(fixture.sessions.append(&session, user("hi"))).unwrap();
     for file in std::fs::read_dir(fixture.dir.path()).unwrap() {
         let file = file.unwrap();
         let mode = file.metadata().unwrap().permissions().mode() & 0o777;
@@ -212,12 +230,12 @@ fn two_processes_write_one_conversation() {
             let session = &session;
             scope.spawn(move || {
                 for n in 0..50 {
-                    sessions.append(session, assistant(&n.to_string())).unwrap();
+                    block_on(sessions.append(session, assistant(&n.to_string()))).unwrap();
                 }
             });
         }
     });
-    let branch = fixture.sessions.branch(&session).unwrap();
+    let branch = block_on(fixture.sessions.branch(&session)).unwrap();
     assert_eq!(branch.len(), 100);
     assert!(
         branch
@@ -236,14 +254,11 @@ fn what_was_accepted_survives_being_killed() {
         let path = std::path::PathBuf::from(path);
         let host = chela_core::Host::fixed(path.parent().unwrap());
         let sessions = Sessions::open_file(&host, &path).unwrap();
-        let session = sessions
-            .current(&key("agent:main:main"), &ResetRules::default())
-            .unwrap();
+        let session =
+            block_on(sessions.current(&key("agent:main:main"), &ResetRules::default())).unwrap();
         let mut out = std::io::stdout();
         loop {
-            let id = sessions
-                .append(&session, user(&"word ".repeat(50)))
-                .unwrap();
+            let id = block_on(sessions.append(&session, user(&"word ".repeat(50)))).unwrap();
             writeln!(out, "accepted {id}").unwrap();
             out.flush().unwrap();
         }
@@ -281,8 +296,10 @@ fn what_was_accepted_survives_being_killed() {
         child.wait().unwrap();
 
         let sessions = fixture.again();
-        let session = sessions.look_up(&key("agent:main:main")).unwrap().unwrap();
-        let branch = sessions.branch(&session).unwrap();
+        let session = block_on(sessions.look_up(&key("agent:main:main")))
+            .unwrap()
+            .unwrap();
+        let branch = block_on(sessions.branch(&session)).unwrap();
         let there: Vec<String> = branch.iter().map(|entry| entry.id.to_string()).collect();
         assert!(reported.iter().all(|id| there.contains(id)));
         assert!(
@@ -291,7 +308,7 @@ fn what_was_accepted_survives_being_killed() {
                 .all(|pair| pair[1].parent == Some(pair[0].id))
         );
         assert_eq!(
-            sessions.info(&session).unwrap().entries as usize,
+            block_on(sessions.info(&session)).unwrap().entries as usize,
             branch.len()
         );
     }

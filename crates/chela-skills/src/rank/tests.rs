@@ -1,7 +1,7 @@
 use super::RankIndex;
 use super::words::terms;
+use crate::Uses;
 use crate::fixture::Home;
-use crate::{QuerySet, RankingBench, Uses};
 
 #[test]
 fn words_are_reduced_to_what_carries_them() {
@@ -43,31 +43,4 @@ fn use_decides_between_equals_and_no_more() {
     }
     assert_eq!(names("send a mail", &uses), ["beta", "alpha"]);
     assert_eq!(names("print this document", &uses), ["gamma"]);
-}
-
-#[test]
-fn five_hundred_skills_cost_little_and_the_right_one_is_described() {
-    let host = chela_core::Host::fixed("/home/me");
-    for set in [QuerySet::Dev, QuerySet::HeldOut] {
-        let figures = RankingBench::built_in(set).run(&host);
-        println!(
-            "{set:?}: {} queries, described {:.1} %, first {}, names {} tokens, described at most {}",
-            figures.queries,
-            figures.recall(),
-            figures.first,
-            figures.names_tokens,
-            figures.described_tokens
-        );
-        if set == QuerySet::Dev {
-            for miss in &figures.misses {
-                println!("  {miss:?}");
-            }
-        }
-        assert_eq!(figures.skills, 500);
-        assert!(
-            figures.names_tokens + figures.described_tokens < 2_500,
-            "{figures:?}"
-        );
-        assert!(figures.recall() >= 90.0, "{:.1} %", figures.recall());
-    }
 }

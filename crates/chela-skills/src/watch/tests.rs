@@ -1,36 +1,35 @@
 use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::watch;
 use crate::fixture::Home;
 
-/// Far longer than the promise, so that a busy machine does not fail the test; the promise itself
-/// is checked against the best of a few tries.
+/// So long that no machine is that busy.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[test]
-fn a_burst_of_changes_is_told_once_and_soon() {
+fn a_burst_of_changes_is_told_once() {
     let home = Home::new();
     let folder = home.path(".agents/skills");
     std::fs::create_dir_all(&folder).unwrap();
     let (sender, told) = mpsc::channel();
     let debounce = Duration::from_millis(50);
-    let _watching = watch(&[folder], debounce, move || {
-        sender.send(Instant::now()).unwrap()
-    })
-    .unwrap();
-    let mut best = PATIENCE;
+    let _watching = watch(&[folder], debounce, move || sender.send(()).unwrap()).unwrap();
+    // A machine that pauses in the middle of a burst makes two of it; not every time.
+    let mut fewest = usize::MAX;
     for round in 0..3 {
-        let changed = Instant::now();
         for at in 0..5 {
             home.skill(&format!(".agents/skills/s{round}-{at}"), "new");
         }
-        let heard = told.recv_timeout(PATIENCE).expect("the change is noticed");
-        best = best.min(heard - changed);
+        told.recv_timeout(PATIENCE).expect("the change is noticed");
+        let mut times = 1;
         // What is left of the burst belongs to this round.
-        while told.recv_timeout(Duration::from_millis(200)).is_ok() {}
+        while told.recv_timeout(Duration::from_millis(200)).is_ok() {
+            times += 1;
+        }
+        fewest = fewest.min(times);
     }
-    assert!(best < Duration::from_millis(300), "{best:?}");
+    assert_eq!(fewest, 1);
 }
 
 #[test]

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use chela_config::model::ElevatedLevel;
+use chela_sandbox::{Network, Plan, Proxy, Standing};
 
 use super::{ExecTool, lock};
 use crate::Output;
 use crate::approvals::Harden;
 use crate::process::Launch;
-use crate::sandbox::{Network, Plan, Proxy, Standing};
 
 /// Where one command runs.
 #[derive(Debug, Clone, Copy)]
@@ -87,7 +87,7 @@ impl ExecTool {
             return Ok(launch);
         };
         let Network::Hosts(hosts) = &plan.network else {
-            return plan.wrap(launch, None).map_err(Output::failed);
+            return launch.inside(plan, None).map_err(Output::failed);
         };
         let mut proxy = lock(&self.proxy);
         let proxy = match &mut *proxy {
@@ -96,7 +96,8 @@ impl ExecTool {
                 none.insert(Proxy::start(&self.setup.host, hosts.clone()).map_err(Output::failed)?)
             }
         };
-        plan.wrap(launch, Some(proxy.socket()))
+        launch
+            .inside(plan, Some(proxy.socket()))
             .map_err(Output::failed)
     }
 }

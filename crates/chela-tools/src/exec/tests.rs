@@ -1,6 +1,6 @@
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use chela_config::model::{ElevatedLevel, Exec, ExecMode, WorkspaceAccess};
 use chela_core::secret::{Redactor, Secret};
@@ -8,8 +8,9 @@ use chela_core::{AgentId, Host, Trust};
 use serde_json::{Value, json};
 
 use super::{Commands, CommandsSetup, Leaving};
-use crate::sandbox::{Elevation, Standing};
+use crate::Elevation;
 use crate::{Answer, Approver, Call, Headless, Output, Piece, Question, Scope, Success, Tool};
+use chela_sandbox::Standing;
 
 struct Desk {
     commands: Commands,
@@ -239,21 +240,6 @@ async fn escapes_and_binaries_do_not_reach_the_model() {
         binary.text().starts_with("[binary output: a program (ELF)"),
         "{}",
         binary.text()
-    );
-}
-
-#[tokio::test]
-async fn a_command_costs_little() {
-    let desk = desk(Some(ExecMode::Full));
-    desk.run(json!({"command": "true"})).await;
-    let start = Instant::now();
-    for _ in 0..10 {
-        desk.run(json!({"argv": ["true"]})).await;
-    }
-    assert!(
-        start.elapsed() < Duration::from_secs(5),
-        "{:?}",
-        start.elapsed()
     );
 }
 

@@ -30,8 +30,8 @@ pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
         effect,
         tool: Blocking {
         spec: Spec {
-            name: "edit",
-            description: "Replace exact text in a file. oldText must occur once, spaces and line breaks included, unless replaceAll is set.".to_owned(),
+            name: "edit".into(),
+            description: "Replace exact text in a file. oldText must occur once, spaces and line breaks included, unless replaceAll is set.".into(),
             parameters: Schema::object()
                 .required(
                     "path",
@@ -45,18 +45,12 @@ pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
                 )
                 .required("newText", Kind::text().such_as("colour: blue"), "Text to put there")
                 .optional("replaceAll", Kind::flag(), "Replace every place it occurs in")
-                .build(),
+                .build().into(),
             effect: Effect::WriteReversible,
-            sinks: &[
-                Sink {
-                    argument: "path",
-                    kind: SinkKind::Path,
-                },
-                Sink {
-                    argument: "newText",
-                    kind: SinkKind::Text,
-                },
-            ],
+            sinks: [
+                Sink::new("path", SinkKind::Path),
+                Sink::new("newText", SinkKind::Text),
+            ].into(),
         },
         with: Arc::clone(files),
         act: edit,

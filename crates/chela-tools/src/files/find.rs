@@ -31,10 +31,9 @@ const USUAL_LIMIT: usize = 500;
 pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
     Arc::new(Blocking {
         spec: Spec {
-            name: "find",
+            name: "find".into(),
             description:
-                "Find files and folders by a name pattern; what .gitignore names is left out."
-                    .to_owned(),
+                "Find files and folders by a name pattern; what .gitignore names is left out.".into(),
             parameters: Schema::object()
                 .required(
                     "pattern",
@@ -49,12 +48,9 @@ pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
                 )
                 .optional("newestFirst", Kind::flag(), "Order by time of change")
                 .optional("includeIgnored", Kind::flag(), "Also what .gitignore names")
-                .build(),
+                .build().into(),
             effect: Effect::Read,
-            sinks: &[Sink {
-                argument: "path",
-                kind: SinkKind::Path,
-            }],
+            sinks: [Sink::new("path", SinkKind::Path)].into(),
         },
         with: Arc::clone(files),
         act: find,

@@ -43,8 +43,8 @@ const MOST_PATTERN_BYTES: usize = 4 * 1024 * 1024;
 pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
     Arc::new(Blocking {
         spec: Spec {
-            name: "grep",
-            description: "Search the text of files with a regular expression, line by line; what .gitignore names is left out.".to_owned(),
+            name: "grep".into(),
+            description: "Search the text of files with a regular expression, line by line; what .gitignore names is left out.".into(),
             parameters: Schema::object()
                 .required(
                     "pattern",
@@ -66,12 +66,9 @@ pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
                     "At most so many matches; 100 unless given",
                 )
                 .optional("includeIgnored", Kind::flag(), "Also what .gitignore names")
-                .build(),
+                .build().into(),
             effect: Effect::Read,
-            sinks: &[Sink {
-                argument: "path",
-                kind: SinkKind::Path,
-            }],
+            sinks: [Sink::new("path", SinkKind::Path)].into(),
         },
         with: Arc::clone(files),
         act: grep,

@@ -24,9 +24,9 @@ pub(super) struct Arguments {
 pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
     Arc::new(Blocking {
         spec: Spec {
-            name: "image",
+            name: "image".into(),
             description: "Look at a picture (PNG, JPEG, GIF, WebP): a file, or data as base64."
-                .to_owned(),
+                .into(),
             parameters: Schema::object()
                 .optional(
                     "path",
@@ -38,12 +38,10 @@ pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
                     Kind::text(),
                     "The picture itself: base64 or a data: URL",
                 )
-                .build(),
+                .build()
+                .into(),
             effect: Effect::ReadUntrusted,
-            sinks: &[Sink {
-                argument: "path",
-                kind: SinkKind::Path,
-            }],
+            sinks: [Sink::new("path", SinkKind::Path)].into(),
         },
         with: Arc::clone(files),
         act: look,

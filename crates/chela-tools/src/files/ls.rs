@@ -25,8 +25,8 @@ const USUAL_LIMIT: usize = 500;
 pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
     Arc::new(Blocking {
         spec: Spec {
-            name: "ls",
-            description: "List a folder: names with sizes, folders with a slash.".to_owned(),
+            name: "ls".into(),
+            description: "List a folder: names with sizes, folders with a slash.".into(),
             parameters: Schema::object()
                 .optional("path", Kind::text(), "Folder; the workspace unless given")
                 .optional(
@@ -34,12 +34,10 @@ pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
                     Kind::integer().min(1).max(5_000),
                     "At most so many entries; 500 unless given",
                 )
-                .build(),
+                .build()
+                .into(),
             effect: Effect::Read,
-            sinks: &[Sink {
-                argument: "path",
-                kind: SinkKind::Path,
-            }],
+            sinks: [Sink::new("path", SinkKind::Path)].into(),
         },
         with: Arc::clone(files),
         act: list,

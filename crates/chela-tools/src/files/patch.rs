@@ -17,11 +17,12 @@ use super::masked;
 use super::text::Shape;
 use super::{Files, MOST_FILE_BYTES, counted};
 use crate::blocking::{Blocking, Foreseen, Job};
+use crate::fuzzing::PatchedText;
 use crate::place::{Access, EntryKind, PlaceError, Spot};
 use crate::schema::{Kind, Schema};
 use crate::{ChangeId, Effect, FileChange, Output, Sink, SinkKind, Spec, Success, Tool};
 
-use parse::Section;
+use parse::{Chunk, Section};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -34,8 +35,8 @@ pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
         effect,
         tool: Blocking {
         spec: Spec {
-            name: "apply_patch",
-            description: "Change several files at once; either all changes are made or none. Between `*** Begin Patch` and `*** End Patch` come sections `*** Add File: path`, `*** Update File: path` (with `*** Move to: path` to rename) and `*** Delete File: path`. Lines begin with a space (kept), `-` (removed) or `+` (added); `@@ some line` says where to look.".to_owned(),
+            name: "apply_patch".into(),
+            description: "Change several files at once; either all changes are made or none. Between `*** Begin Patch` and `*** End Patch` come sections `*** Add File: path`, `*** Update File: path` (with `*** Move to: path` to rename) and `*** Delete File: path`. Lines begin with a space (kept), `-` (removed) or `+` (added); `@@ some line` says where to look.".into(),
             parameters: Schema::object()
                 .required(
                     "patch",
@@ -44,17 +45,27 @@ pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
                     ),
                     "The patch",
                 )
-                .build(),
+                .build().into(),
             effect: Effect::WriteReversible,
-            sinks: &[Sink {
-                argument: "patch",
-                kind: SinkKind::Text,
-            }],
+            sinks: [Sink::new("patch", SinkKind::Text)].into(),
         },
         with: Arc::clone(files),
         act: patch,
         },
     })
+}
+
+/// What each changed file of a patch would be, if all of them had this text.
+pub(crate) fn patch_text(patch: &str, body: &str) -> Option<Vec<PatchedText>> {
+    let sections = parse::parse(patch).ok()?;
+    let texts = sections.iter().filter_map(|section| match section {
+        Section::Update { chunks, .. } => Some(PatchedText {
+            adds_only: chunks.iter().all(Chunk::adds_only),
+            text: apply::apply(body, chunks).ok(),
+        }),
+        Section::Add { .. } | Section::Delete { .. } => None,
+    });
+    Some(texts.collect())
 }
 
 /// Writing to a file that shapes the agent is more than writing.

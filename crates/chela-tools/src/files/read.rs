@@ -29,8 +29,8 @@ pub(super) struct Arguments {
 pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
     Arc::new(Blocking {
         spec: Spec {
-            name: "read",
-            description: "Read a file: text by lines, or a picture. Long files come in parts; go on with offset.".to_owned(),
+            name: "read".into(),
+            description: "Read a file: text by lines, or a picture. Long files come in parts; go on with offset.".into(),
             parameters: Schema::object()
                 .required(
                     "path",
@@ -45,12 +45,9 @@ pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
                     "First character of the first line, for very long lines",
                 )
                 .optional("lineNumbers", Kind::flag(), "Put its number before each line")
-                .build(),
+                .build().into(),
             effect: Effect::Read,
-            sinks: &[Sink {
-                argument: "path",
-                kind: SinkKind::Path,
-            }],
+            sinks: [Sink::new("path", SinkKind::Path)].into(),
         },
         with: Arc::clone(files),
         act: read,

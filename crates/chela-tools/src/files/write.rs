@@ -27,8 +27,8 @@ pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
         effect,
         tool: Blocking {
         spec: Spec {
-            name: "write",
-            description: "Create a file or replace all of it; missing folders are made. To change part of a file, use edit.".to_owned(),
+            name: "write".into(),
+            description: "Create a file or replace all of it; missing folders are made. To change part of a file, use edit.".into(),
             parameters: Schema::object()
                 .required(
                     "path",
@@ -36,18 +36,12 @@ pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
                     "Path, relative to the workspace or absolute",
                 )
                 .required("content", Kind::text().such_as("# Today\n"), "The whole new text")
-                .build(),
+                .build().into(),
             effect: Effect::WriteReversible,
-            sinks: &[
-                Sink {
-                    argument: "path",
-                    kind: SinkKind::Path,
-                },
-                Sink {
-                    argument: "content",
-                    kind: SinkKind::Text,
-                },
-            ],
+            sinks: [
+                Sink::new("path", SinkKind::Path),
+                Sink::new("content", SinkKind::Text),
+            ].into(),
         },
         with: Arc::clone(files),
         act: write,

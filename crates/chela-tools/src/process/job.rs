@@ -3,20 +3,19 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chela_guard::ExternalSource;
+use chela_sandbox::{BareCommand, Cgroup, Family, FamilyWatch, MARK, Plan};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::process::Child;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until};
 
-use super::family::{Family, Leader, MARK, MOST_PROCESSES};
 use super::spool::Spool;
-use crate::sandbox::Cgroup;
 
 /// What printed more than this is stopped.
 const MOST_OUTPUT: u64 = 4 << 30;
@@ -57,38 +56,40 @@ pub struct Launch {
     pub timeout: Duration,
     /// Set when what it prints comes from another machine.
     pub fetches: Option<ExternalSource>,
-    pub watch: Watch,
+    pub watch: FamilyWatch,
     /// What the kernel counts it by.
     pub group: Option<Arc<Cgroup>>,
 }
 
-/// What is watched while a command runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Watch {
-    pub leader: Leader,
-    /// Most processes at once.
-    pub processes: usize,
-    /// Most bytes of memory of all together.
-    pub memory: Option<u64>,
-}
-
-impl Default for Watch {
-    /// A command that is not sandboxed.
-    fn default() -> Self {
-        Self {
-            leader: Leader::Command,
-            processes: MOST_PROCESSES,
-            memory: None,
-        }
+impl Launch {
+    /// The same program, started inside a sandbox. `egress` is the socket of its proxy.
+    pub fn inside(self, plan: &Plan, egress: Option<&Path>) -> Result<Self, String> {
+        let wrapped = plan.wrap(
+            &BareCommand {
+                program: &self.program,
+                name: &self.name,
+                arguments: &self.arguments,
+                folder: &self.folder,
+                timeout: self.timeout,
+            },
+            egress,
+        )?;
+        Ok(Self {
+            program: wrapped.program,
+            name: wrapped.name,
+            arguments: wrapped.arguments,
+            watch: wrapped.watch,
+            group: wrapped.group,
+            ..self
+        })
     }
 }
 
-impl Watch {
-    fn every(&self) -> Duration {
-        match self.memory {
-            Some(_) => COUNT_CLOSELY,
-            None => COUNT_EVERY,
-        }
+/// How often a command's processes are counted.
+fn count_every(watch: FamilyWatch) -> Duration {
+    match watch.memory {
+        Some(_) => COUNT_CLOSELY,
+        None => COUNT_EVERY,
     }
 }
 
@@ -114,7 +115,7 @@ pub struct Job {
     pub fetches: Option<ExternalSource>,
     pub started: Instant,
     family: Family,
-    pub(super) watched: Watch,
+    pub(super) watched: FamilyWatch,
     group: Option<Arc<Cgroup>>,
     spool: Mutex<Spool>,
     /// Bytes a caller has been shown.
@@ -267,6 +268,11 @@ impl Job {
         group.ran_out_of_memory().then_some(Ended::TooMuchMemory)
     }
 
+    fn ran_out_of_processes(&self) -> Option<Ended> {
+        let refused = self.group.is_none() && self.family.is_at_limit(self.watched.processes);
+        refused.then_some(Ended::TooManyProcesses)
+    }
+
     fn finish(&self, ended: Ended, left_behind: usize) {
         self.state.send_modify(|state| {
             if state.ended.is_none() {
@@ -376,6 +382,9 @@ async fn follow(job: Arc<Job>, mut child: Child, mut source: Source, deadline: I
             },
             ended = child.wait(), if status.is_none() => {
                 why = why.or_else(|| job.ran_out_of_memory());
+                if why.is_none() && ended.as_ref().is_ok_and(|status| !status.success()) {
+                    why = job.ran_out_of_processes();
+                }
                 left_behind = job.end_all();
                 status = Some(ended);
                 end_by = Instant::now() + DRAIN;
@@ -387,7 +396,7 @@ async fn follow(job: Arc<Job>, mut child: Child, mut source: Source, deadline: I
             }
             () = sleep_until(wake) => {
                 if Instant::now() < end_by {
-                    count_at = Instant::now() + job.watched.every();
+                    count_at = Instant::now() + count_every(job.watched);
                     if let Some(exceeded) = job.exceeded() {
                         why.get_or_insert(exceeded);
                         job.end_all();

@@ -32,9 +32,9 @@ const MOST_BYTES: usize = 80_000;
 pub(super) fn tool(sessions: &Arc<Sessions>) -> Arc<dyn Tool> {
     Arc::new(Blocking {
         spec: Spec {
-            name: "sessions_history",
+            name: "sessions_history".into(),
             description: "Read the newest messages of another session; nextOffset pages back."
-                .to_owned(),
+                .into(),
             parameters: Schema::object()
                 .required(
                     "sessionKey",
@@ -52,12 +52,10 @@ pub(super) fn tool(sessions: &Arc<Sessions>) -> Arc<dyn Tool> {
                     "Leave out so many of the newest messages",
                 )
                 .optional("includeTools", Kind::flag(), "Also tool calls and results")
-                .build(),
+                .build()
+                .into(),
             effect: Effect::Read,
-            sinks: &[Sink {
-                argument: "sessionKey",
-                kind: SinkKind::Name,
-            }],
+            sinks: [Sink::new("sessionKey", SinkKind::Name)].into(),
         },
         with: Arc::clone(sessions),
         act: history,

@@ -26,8 +26,8 @@ pub(super) fn sessions(sessions: &Arc<Sessions>) -> Arc<dyn Tool> {
     let kinds = ["main", "group", "cron", "hook", "node", "other"];
     Arc::new(Blocking {
         spec: Spec {
-            name: "sessions_list",
-            description: "List the sessions you may see, newest first.".to_owned(),
+            name: "sessions_list".into(),
+            description: "List the sessions you may see, newest first.".into(),
             parameters: Schema::object()
                 .optional(
                     "kinds",
@@ -44,9 +44,10 @@ pub(super) fn sessions(sessions: &Arc<Sessions>) -> Arc<dyn Tool> {
                     Kind::integer().min(1),
                     "Only those used in the last so many minutes",
                 )
-                .build(),
+                .build()
+                .into(),
             effect: Effect::Read,
-            sinks: &[],
+            sinks: [].into(),
         },
         with: Arc::clone(sessions),
         act: list,
@@ -129,11 +130,11 @@ pub(super) struct NoArguments {}
 pub(super) fn agents(sessions: &Arc<Sessions>) -> Arc<dyn Tool> {
     Arc::new(Blocking {
         spec: Spec {
-            name: "agents_list",
-            description: "List the agents that sessions_spawn may start.".to_owned(),
-            parameters: Schema::object().build(),
+            name: "agents_list".into(),
+            description: "List the agents that sessions_spawn may start.".into(),
+            parameters: Schema::object().build().into(),
             effect: Effect::Read,
-            sinks: &[],
+            sinks: [].into(),
         },
         with: Arc::clone(sessions),
         act: list_agents,

@@ -28,8 +28,8 @@ pub(super) fn tool(sessions: &Arc<Sessions>) -> Arc<dyn Tool> {
         },
         tool: Blocking {
         spec: Spec {
-            name: "session_status",
-            description: "Show the exact time, model, context use, tokens and cost of a session; with `model`, set the model it uses from now on.".to_owned(),
+            name: "session_status".into(),
+            description: "Show the exact time, model, context use, tokens and cost of a session; with `model`, set the model it uses from now on.".into(),
             parameters: Schema::object()
                 .optional(
                     "sessionKey",
@@ -41,12 +41,9 @@ pub(super) fn tool(sessions: &Arc<Sessions>) -> Arc<dyn Tool> {
                     Kind::text().not_empty(),
                     "Model or alias to use from now on; `default` for the configured one",
                 )
-                .build(),
+                .build().into(),
             effect: Effect::Read,
-            sinks: &[Sink {
-                argument: "model",
-                kind: SinkKind::Name,
-            }],
+            sinks: [Sink::new("model", SinkKind::Name)].into(),
         },
         with: Arc::clone(sessions),
         act: status,

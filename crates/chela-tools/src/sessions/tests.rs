@@ -128,7 +128,7 @@ fn sessions(own: &str, sight: Sight) -> Arc<Sessions> {
 
 fn run(sessions: &Arc<Sessions>, tool: &str, arguments: Value) -> Output {
     let tools = tools(sessions);
-    let tool = tools.iter().find(|t| t.spec().name == tool).unwrap();
+    let tool = tools.iter().find(|t| &*t.spec().name == tool).unwrap();
     let Value::Object(arguments) = arguments else {
         panic!("an object")
     };

@@ -29,10 +29,10 @@ enum Action {
 pub(super) fn tool(spawner: &Arc<dyn Spawner>) -> Arc<dyn Tool> {
     Arc::new(Blocking {
         spec: Spec {
-            name: "subagents",
+            name: "subagents".into(),
             description:
                 "List the sub-agents of this session, say something to one that runs, or end one."
-                    .to_owned(),
+                    .into(),
             parameters: Schema::object()
                 .required(
                     "action",
@@ -49,18 +49,14 @@ pub(super) fn tool(spawner: &Arc<dyn Spawner>) -> Arc<dyn Tool> {
                     Kind::text().not_empty(),
                     "For steer: what to say",
                 )
-                .build(),
+                .build()
+                .into(),
             effect: Effect::WriteReversible,
-            sinks: &[
-                Sink {
-                    argument: "target",
-                    kind: SinkKind::Name,
-                },
-                Sink {
-                    argument: "message",
-                    kind: SinkKind::Text,
-                },
-            ],
+            sinks: [
+                Sink::new("target", SinkKind::Name),
+                Sink::new("message", SinkKind::Text),
+            ]
+            .into(),
         },
         with: Arc::new(Arc::clone(spawner)),
         act,

@@ -33,10 +33,10 @@ struct Send {
 pub(super) fn tool(spawner: &Arc<dyn Spawner>, sessions: &Arc<Sessions>) -> Arc<dyn Tool> {
     Arc::new(Send {
         spec: Spec {
-            name: "sessions_send",
+            name: "sessions_send".into(),
             description:
                 "Write to another session and wait for its answer; timeoutSeconds 0 does not wait."
-                    .to_owned(),
+                    .into(),
             parameters: Schema::object()
                 .required(
                     "sessionKey",
@@ -49,18 +49,14 @@ pub(super) fn tool(spawner: &Arc<dyn Spawner>, sessions: &Arc<Sessions>) -> Arc<
                     Kind::integer().min(0).max(600),
                     "How long to wait; 30 unless given, 0 to send and go on",
                 )
-                .build(),
+                .build()
+                .into(),
             effect: Effect::WriteOutward,
-            sinks: &[
-                Sink {
-                    argument: "sessionKey",
-                    kind: SinkKind::Recipient,
-                },
-                Sink {
-                    argument: "message",
-                    kind: SinkKind::Text,
-                },
-            ],
+            sinks: [
+                Sink::new("sessionKey", SinkKind::Recipient),
+                Sink::new("message", SinkKind::Text),
+            ]
+            .into(),
         },
         spawner: Arc::clone(spawner),
         sessions: Arc::clone(sessions),

@@ -29,8 +29,8 @@ pub(super) struct Arguments {
 pub(super) fn tool(spawner: &Arc<dyn Spawner>) -> Arc<dyn Tool> {
     Arc::new(Blocking {
         spec: Spec {
-            name: "sessions_spawn",
-            description: "Start a sub-agent for a task of its own; it never has more than you have. Returns at once; its result is pushed to you when it ends.".to_owned(),
+            name: "sessions_spawn".into(),
+            description: "Start a sub-agent for a task of its own; it never has more than you have. Returns at once; its result is pushed to you when it ends.".into(),
             parameters: Schema::object()
                 .required(
                     "task",
@@ -61,18 +61,12 @@ pub(super) fn tool(spawner: &Arc<dyn Spawner>) -> Arc<dyn Tool> {
                     "What becomes of its transcript; `keep` unless given",
                 )
                 .optional("mode", Kind::one_of(&["run"]), "One run")
-                .build(),
+                .build().into(),
             effect: Effect::WriteReversible,
-            sinks: &[
-                Sink {
-                    argument: "task",
-                    kind: SinkKind::Text,
-                },
-                Sink {
-                    argument: "agentId",
-                    kind: SinkKind::Name,
-                },
-            ],
+            sinks: [
+                Sink::new("task", SinkKind::Text),
+                Sink::new("agentId", SinkKind::Name),
+            ].into(),
         },
         with: Arc::new(Arc::clone(spawner)),
         act: spawn,

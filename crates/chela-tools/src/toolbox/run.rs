@@ -61,7 +61,7 @@ impl Toolbox {
             ..call
         };
         let output = self.without_secrets(prepared.tool.run(call).await);
-        self.within_bounds(prepared.tool.spec().name, output)
+        self.within_bounds(&prepared.tool.spec().name, output)
     }
 
     /// Runs one call. Whatever goes wrong is an [`Output`] that says what the model can do.
@@ -75,7 +75,7 @@ impl Toolbox {
     }
 
     fn unknown(&self, name: &str) -> String {
-        let names: Vec<&str> = self.specs().map(|spec| spec.name).collect();
+        let names: Vec<&str> = self.specs().map(|spec| &*spec.name).collect();
         let shown: String = name.chars().take(64).collect();
         if let Some((_, why)) = self.left_out.iter().find(|(left, _)| left == name) {
             return format!("{shown} is not available here: {why}. Do not try it again.");

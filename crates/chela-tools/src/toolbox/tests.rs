@@ -5,6 +5,7 @@ use chela_config::load_text;
 use chela_core::secret::{Redactor, Secret};
 use chela_core::{AgentId, Audience, Host, SessionKey, Trust};
 use chela_memory::source::Places as MemoryPlaces;
+use chela_memory::{AgentMemory, MemoryParts};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
@@ -65,16 +66,20 @@ impl Bench {
             sessions: Arc::new(NoSessions),
             spawner: None,
             memory: Some(MemoryAccess {
-                index_file: chela_memory::index_file(&host, &AgentId::main()),
-                places: MemoryPlaces {
-                    workspace,
-                    sessions: None,
-                    ceiling: Default::default(),
-                },
-                settings: chela_memory::MemorySettings::of(&view),
-                embedder: None,
+                memory: Arc::new(AgentMemory::new(MemoryParts {
+                    index_file: chela_memory::index_file(&host, &AgentId::main()),
+                    places: MemoryPlaces {
+                        workspace,
+                        sessions: None,
+                        ceiling: Default::default(),
+                    },
+                    settings: chela_memory::MemorySettings::of(&view),
+                    embedder: None,
+                    provider_problem: None,
+                    transcripts: None,
+                    host: host.clone(),
+                })),
                 audience: Audience::Private,
-                host: host.clone(),
             }),
             redactor: Arc::new(Redactor::new(
                 None,
@@ -137,13 +142,15 @@ impl Bench {
 struct Shout(Spec);
 
 impl Shout {
-    fn new(name: &'static str) -> Self {
+    fn new(name: &str) -> Self {
         Self(Spec {
-            name,
-            description: "Says a lot.".to_owned(),
-            parameters: json!({"type": "object", "properties": {"times": {"type": "integer"}}}),
+            name: name.into(),
+            description: "Says a lot.".into(),
+            parameters: Arc::new(
+                json!({"type": "object", "properties": {"times": {"type": "integer"}}}),
+            ),
             effect: Effect::Read,
-            sinks: &[],
+            sinks: [].into(),
         })
     }
 }
@@ -163,7 +170,7 @@ impl Tool for Shout {
 #[test]
 fn the_order_is_fixed() {
     let bench = Bench::new();
-    let names: Vec<&str> = bench.toolbox.specs().map(|spec| spec.name).collect();
+    let names: Vec<&str> = bench.toolbox.specs().map(|spec| &*spec.name).collect();
     assert_eq!(
         names.join(" "),
         "read write edit apply_patch grep find ls exec agents_list sessions_list sessions_history session_status memory_search memory_get image update_plan zz_shout"
@@ -179,11 +186,11 @@ fn what_the_model_is_told() {
         .filter(|spec| !spec.description.starts_with("Says"))
         .map(|spec| {
             json!({
-                "name": spec.name,
-                "description": spec.description,
-                "parameters": spec.parameters,
+                "name": *spec.name,
+                "description": *spec.description,
+                "parameters": *spec.parameters,
                 "effect": spec.effect,
-                "sinks": spec.sinks,
+                "sinks": *spec.sinks,
             })
         })
         .collect();
@@ -205,7 +212,7 @@ fn schemas_and_types_agree() {
     for tool in own.filter(|tool| !tool.spec().description.starts_with("Says")) {
         let tool = tool.as_ref();
         let parameters = &tool.spec().parameters;
-        let name = tool.spec().name;
+        let name = &*tool.spec().name;
         let properties = parameters["properties"].as_object().unwrap();
         let required: Vec<&str> = parameters["required"]
             .as_array()
@@ -289,7 +296,7 @@ fn a_session_keeps_the_tools_it_began_with() {
     let bench = Bench::new();
     let began = ["read".to_owned(), "ls".to_owned(), "gone".to_owned()];
     let toolbox = bench.toolbox.restrict(&began);
-    let names: Vec<&str> = toolbox.specs().map(|spec| spec.name).collect();
+    let names: Vec<&str> = toolbox.specs().map(|spec| &*spec.name).collect();
     assert_eq!(names, ["read", "ls"]);
     assert!(toolbox.get("write").is_none());
 }
@@ -328,7 +335,7 @@ fn no_result_is_longer_than_the_bound() {
 #[test]
 fn what_is_kept_out_says_why() {
     let bench = Bench::with("{tools: {profile: 'minimal'}}", ImageInput::No);
-    let names: Vec<&str> = bench.toolbox.specs().map(|spec| spec.name).collect();
+    let names: Vec<&str> = bench.toolbox.specs().map(|spec| &*spec.name).collect();
     assert_eq!(names, ["session_status"]);
     let (name, why) = &bench.toolbox.left_out()[0];
     assert_eq!(

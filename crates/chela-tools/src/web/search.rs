@@ -14,9 +14,10 @@ use serde_json::{Value, json};
 use super::address::{AddressPolicy, Private};
 use super::cache::Cache;
 use super::fetch::SharedEntropy;
-use super::way::{SystemLookup, Way};
+use super::way::Way;
 use crate::schema::{self, Kind, Schema};
 use crate::{Call, Effect, Output, Running, Sink, SinkKind, Spec, Tool};
+use chela_sandbox::SystemLookup;
 
 const BRAVE: &str = "https://api.search.brave.com/res/v1/web/search";
 const MOST_RESULTS: u64 = 20;
@@ -350,15 +351,12 @@ fn spec() -> Spec {
         )
         .build();
     Spec {
-        name: "web_search",
+        name: "web_search".into(),
         description: "Search the web: titles, addresses and short excerpts. Read a result with \
             web_fetch where it is available."
-            .to_owned(),
-        parameters,
+            .into(),
+        parameters: parameters.into(),
         effect: Effect::ReadUntrusted,
-        sinks: &[Sink {
-            argument: "query",
-            kind: SinkKind::Text,
-        }],
+        sinks: [Sink::new("query", SinkKind::Text)].into(),
     }
 }

@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 
 use super::fetch::SharedEntropy;
 use super::page::{Extract, PageError, Reduce, read};
-use super::{Lookup, SearchService, WebFetchTool, WebSearchTool};
+use super::{SearchService, WebFetchTool, WebSearchTool};
 use crate::{Call, Headless, Output, Piece, Success, Tool};
 
 /// A server that answers each path with the bytes `answer` gives; counts what it was asked.
@@ -59,7 +59,7 @@ fn redirect(to: &str) -> Vec<u8> {
 #[derive(Debug)]
 struct Here;
 
-impl Lookup for Here {
+impl chela_sandbox::Lookup for Here {
     fn addresses<'a>(
         &'a self,
         _: &'a str,

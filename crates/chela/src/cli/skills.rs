@@ -206,21 +206,6 @@ Nothing fetched is used before `chela skills trust NAME`.")]
         #[command(flatten)]
         of: WhoseSkills,
     },
-    /// Measure how well messages find their skill
-    #[command(after_help = "\
-Examples:
-  chela skills bench                        500 made-up skills, 349 queries
-  chela skills bench --queries mine.txt     your skills; lines of `skill | what you would say`")]
-    Bench {
-        /// Your own queries, for your own skills
-        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-        queries: Option<PathBuf>,
-        #[command(flatten)]
-        of: WhoseSkills,
-        /// Print JSON for scripts
-        #[arg(long)]
-        json: bool,
-    },
 }
 
 /// Whose skills are meant.

@@ -11,6 +11,7 @@ use chela_agent::conversation::{Conversation, ConversationAsk, Inbound, ToolUse}
 use chela_agent::slash::{self, Answer, Parsed, Setting, Then};
 use chela_core::{AgentId, Host, SessionKey};
 use chela_model::{Input, ResolveError};
+use chela_store::block_on;
 use chela_workspace::SeedMode;
 
 use super::{Outcome, Setup, init};
@@ -120,7 +121,7 @@ fn open(setup: Setup, args: &ChatArgs) -> Result<Conversation, Fail> {
             false => ToolUse::AsConfigured,
         },
     };
-    agents.conversation(ask).map_err(|error| {
+    block_on(agents.conversation(ask)).map_err(|error| {
         Fail::new(error)
             .hint("`chela sessions list` shows the conversations, `chela doctor` what is wrong")
     })
@@ -133,7 +134,7 @@ fn session_key(agents: &Agents, agent: &AgentId, typed: &str) -> Result<SessionK
     }
     let known = agents
         .sessions(agent)
-        .and_then(|sessions| sessions.list(&chela_session::Filter::default()))
+        .and_then(|sessions| block_on(sessions.list(&chela_session::Filter::default())))
         .unwrap_or_default();
     if let Some(info) = known
         .iter()

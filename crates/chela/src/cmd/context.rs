@@ -8,6 +8,7 @@ mod why;
 
 use chela_core::Host;
 use chela_inspect::report::{ContextReport, Reconciled};
+use chela_store::block_on;
 
 use super::prompt::assembled;
 use super::{Outcome, Setup};
@@ -62,8 +63,8 @@ fn report(setup: &Setup, choice: &PromptChoice) -> Result<ContextReport, crate::
         .ok()
         .flatten()
         .and_then(|sessions| {
-            let session = sessions.look_up(&assembled.session).ok()??;
-            sessions.info(&session).ok()
+            let session = block_on(sessions.look_up(&assembled.session)).ok()??;
+            block_on(sessions.info(&session)).ok()
         });
     let last_request = known.as_ref().and_then(|info| {
         let ledger = chela_ledger::Ledger::open_existing(&setup.host).ok()??;

@@ -1,6 +1,5 @@
 //! `chela memory …`: what is remembered, found and forgotten.
 
-mod bench;
 mod index;
 mod keep;
 mod model;
@@ -8,16 +7,12 @@ mod search;
 mod status;
 mod vectors;
 
-use std::sync::OnceLock;
+use std::sync::Arc;
 
-use chela_agent::vectors::vectors_of;
+use chela_agent::agent::Agents;
 use chela_config::AgentView;
 use chela_core::Host;
-use chela_core::secret::Redactor;
-use chela_memory::embed::provider::Chosen;
-use chela_memory::settings::configured_index_file;
-use chela_memory::source::Places;
-use chela_memory::{Memory, MemorySettings, OpenMemory, index_file};
+use chela_memory::{AgentMemory, Memory};
 
 use super::{Outcome, Setup};
 use crate::cli::{AgentArg, MemoryCommand};
@@ -25,9 +20,6 @@ use crate::fail::Fail;
 use crate::screen::Screen;
 
 pub fn run(host: &Host, screen: &mut Screen, command: MemoryCommand) -> Outcome {
-    if let MemoryCommand::Bench { dir, mode, json } = command {
-        return bench::run(screen, &dir, mode, json);
-    }
     let setup = Setup::load(host);
     setup.warn_on_stderr(screen.paint);
     match command {
@@ -80,51 +72,35 @@ pub fn run(host: &Host, screen: &mut Screen, command: MemoryCommand) -> Outcome 
         }
         MemoryCommand::Lint { diff, agent, json } => keep::lint(&setup, screen, &agent, diff, json),
         MemoryCommand::Model(command) => model::run(&setup, screen, command),
-        MemoryCommand::Bench { dir, mode, json } => bench::run(screen, &dir, mode, json),
     }
 }
 
-/// An agent's memory as the config has it.
-struct Opened<'a> {
+/// An agent's memory as the config has it: the one its tools and its chat ask, too.
+struct Opened {
     view: AgentView,
-    memory: Memory<'a>,
-    /// Why a provider is not used, when one was asked for.
-    provider_problem: Option<String>,
+    shared: Arc<AgentMemory>,
 }
 
-fn open<'a>(setup: &'a Setup, agent: &AgentArg) -> Result<Opened<'a>, Fail> {
-    let id = setup.agent(agent.agent.as_deref())?;
-    let view = setup
-        .loaded
-        .agent(&id)
-        .ok_or_else(|| Fail::new(format!("there is no agent `{}`", id.as_str())))?;
-    let host = &setup.host;
-    // A command opens one memory, and its provider lives as long.
-    static CHOSEN: OnceLock<Chosen> = OnceLock::new();
-    let chosen =
-        CHOSEN.get_or_init(|| vectors_of(host, &setup.loaded, &view, &Redactor::default()));
-    let provider_problem = chosen.problem.clone();
-    let memory = Memory::open(OpenMemory {
-        host,
-        index_file: configured_index_file(host, &view).unwrap_or_else(|| index_file(host, &id)),
-        places: Places {
-            workspace: setup.workspace_dir(&id),
-            sessions: Some(view.agent_dir.value.join("sessions")),
-            ceiling: setup.file_trust().for_memory(),
-        },
-        settings: MemorySettings::of(&view),
-        embedder: chosen.embedder.as_deref(),
-    })
-    .map_err(explained)?;
-    if !memory.settings().enabled {
-        return Err(Fail::new("memory search is switched off for this agent")
-            .hint("chela config set agents.defaults.memorySearch.enabled true"));
+impl Opened {
+    fn memory(&self) -> Result<Memory<'_>, Fail> {
+        self.shared.open().map_err(explained)
     }
-    Ok(Opened {
-        view,
-        memory,
-        provider_problem,
-    })
+
+    /// Why a provider is not used, when one was asked for.
+    fn provider_problem(&self) -> Option<String> {
+        self.shared.parts().provider_problem.clone()
+    }
+}
+
+fn open(setup: &Setup, agent: &AgentArg) -> Result<Opened, Fail> {
+    let id = setup.agent(agent.agent.as_deref())?;
+    let view = setup.view(&id)?;
+    let agents = Agents::open(&setup.host, Arc::new(setup.loaded.clone()));
+    let shared = agents.memory(&id).ok_or_else(|| {
+        Fail::new("memory search is switched off for this agent")
+            .hint("chela config set agents.defaults.memorySearch.enabled true")
+    })?;
+    Ok(Opened { view, shared })
 }
 
 /// The message of an error and of what is behind it.

@@ -8,6 +8,7 @@ mod transfer;
 
 use chela_core::{AgentId, Host, SessionKey, suggest};
 use chela_session::{Session, Sessions, session_file};
+use chela_store::block_on;
 
 use super::{Outcome, Setup};
 use crate::cli::{AgentArg, SessionsCommand};
@@ -161,17 +162,16 @@ impl<'a> Place<'a> {
         let given = given.trim();
         for text in [given.to_owned(), format!("agent:{}:{given}", self.agent)] {
             if let Ok(key) = SessionKey::parse(&text)
-                && let Some(session) = sessions.look_up(&key).map_err(explained)?
+                && let Some(session) = block_on(sessions.look_up(&key)).map_err(explained)?
             {
                 return Ok(session);
             }
         }
-        let all = sessions
-            .list(&chela_session::Filter {
-                show: chela_session::Show::Everything,
-                ..Default::default()
-            })
-            .map_err(explained)?;
+        let all = block_on(sessions.list(&chela_session::Filter {
+            show: chela_session::Show::Everything,
+            ..Default::default()
+        }))
+        .map_err(explained)?;
         let matching: Vec<&str> = all
             .iter()
             .filter(|info| {
@@ -185,8 +185,7 @@ impl<'a> Place<'a> {
             .map(|info| info.session_id.as_str())
             .collect();
         match matching[..] {
-            [id] => sessions
-                .by_id(id)
+            [id] => block_on(sessions.by_id(id))
                 .map_err(explained)?
                 .ok_or_else(|| Fail::new(format!("session {id} is gone"))),
             [] => {

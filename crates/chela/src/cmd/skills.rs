@@ -1,7 +1,6 @@
 //! `chela skills …`: what the agent knows how to do, why, and whether to trust it.
 
 mod author;
-mod bench;
 mod diff;
 mod info;
 mod list;
@@ -94,10 +93,6 @@ pub fn run(host: &Host, screen: &mut Screen, command: SkillsCommand) -> Outcome 
             author::remove(&mut open(&setup, &of)?, screen, &name)
         }
         SkillsCommand::Watch { of } => watch::run(&setup, open(&setup, &of)?, screen),
-        SkillsCommand::Bench { queries, of, json } => match queries {
-            None => bench::built_in(&setup.host, screen, json),
-            Some(file) => bench::own(&open(&setup, &of)?, screen, &file, json),
-        },
     }
 }
 

@@ -6,7 +6,6 @@
 )]
 
 use std::fmt::Write;
-use std::time::{Duration, Instant};
 
 use chela_testkit::{Endpoint, Fault, Script, ScriptedCall, Step};
 use serde_json::json;
@@ -87,12 +86,7 @@ fn every_fault_is_explained() {
 fn explained(name: &str, script: Script) -> String {
     let patience = json!({ "models": { "providers": { "kit": { "timeoutSeconds": 1 } } } });
     let scene = Scene::with(APIS[0], script, patience);
-    let begun = Instant::now();
     let run = scene.chat("hi");
-    assert!(
-        begun.elapsed() < Duration::from_secs(40),
-        "{name} took too long"
-    );
     let calls = scene.endpoint.calls().len();
     let address = scene.endpoint.url();
     let address = address.trim_start_matches("http://");
@@ -127,10 +121,8 @@ fn trouble_that_passes_is_waited_out() {
         for (name, step) in passing {
             scope.spawn(move || {
                 let scene = Scene::new(Script::steps([step, Step::reply("there")]));
-                let begun = Instant::now();
                 let told = scene.chat_json("hi");
                 assert_eq!(told["reply"], "there", "{name}: {told}");
-                assert!(begun.elapsed() >= Duration::from_secs(1), "{name}");
                 assert_eq!(scene.endpoint.calls().len(), 2, "{name}");
             });
         }
@@ -226,10 +218,8 @@ fn an_answer_without_end_is_ended() {
             ..Step::reply("and on ".repeat(6_000)).fault(fault.clone())
         };
         let scene = Scene::new(Script::always(step));
-        let begun = Instant::now();
         let run = scene.chat("hi");
         assert_ne!(run.code, 0, "{fault:?}");
-        assert!(begun.elapsed() < Duration::from_secs(30), "{fault:?}");
         assert!(
             run.out.len() < 40_000_000,
             "{fault:?}: {} bytes",

@@ -1,6 +1,10 @@
 //! `chela memory …`: search with no key, and keeping it good.
 
+use chela_testkit::{Script, Step};
+use serde_json::json;
+
 use crate::home::Home;
+use crate::scene::{APIS, Scene, after_tool};
 
 fn with_notes() -> Home {
     let home = Home::ready();
@@ -114,41 +118,6 @@ fn facts_are_forgotten_and_contradictions_found() {
 }
 
 #[test]
-fn question_sets_are_measured() {
-    let home = Home::empty();
-    home.write(
-        "sets/tiny/docs.jsonl",
-        "{\"id\":\"1\",\"group\":\"g\",\"covers\":[\"a\"],\"text\":\"the cat sleeps\"}\n\
-         {\"id\":\"2\",\"group\":\"g\",\"covers\":[\"b\"],\"text\":\"the dog barks\"}\n",
-    );
-    home.write(
-        "sets/tiny/queries.jsonl",
-        "{\"qid\":\"q\",\"group\":\"g\",\"question\":\"who barks?\",\"gold\":[\"b\"]}\n",
-    );
-    home.write(
-        "sets/notes/g/memory/2026-03-04.md",
-        "# Day\n\n- Ann: hi\n- Bob: the dog barks\n",
-    );
-    home.write(
-        "sets/notes/queries.jsonl",
-        "{\"qid\":\"q\",\"group\":\"g\",\"question\":\"who barks?\",\"gold\":[{\"path\":\"memory/2026-03-04.md\",\"line\":4}]}\n",
-    );
-    let sets = home.path("sets").display().to_string();
-    let report = home.run(&["memory", "bench", &sets, "--json"]).json();
-    for set in [0, 1] {
-        assert_eq!(report["sets"][set]["recall_at_5"], 1.0, "{report}");
-        assert_eq!(report["sets"][set]["recall_in_4200"], 1.0);
-    }
-    let one = home
-        .run(&["memory", "bench", &format!("{sets}/tiny"), "--json"])
-        .json();
-    assert_eq!(one["mrr"], 1.0);
-    let wrong = home.run(&["memory", "bench", &home.path("").display().to_string()]);
-    assert_eq!(wrong.code, 2);
-    assert!(wrong.err.contains("holds no set"), "{}", wrong.err);
-}
-
-#[test]
 fn providers_that_cannot_be_used_are_named() {
     let home = with_notes();
     home.write(
@@ -184,4 +153,64 @@ fn the_model_is_asked_after_and_a_file_that_is_none_changes_nothing() {
     };
     assert!(refused.err.contains(why), "{}", refused.err);
     assert_eq!(home.read(".chela/chela.json"), "{}\n");
+}
+
+#[test]
+fn past_conversations_are_found_by_everybody_and_removed_by_nobody() {
+    let search = Step::tool("memory_search", json!({ "query": "turquoise gramophone" }));
+    let script = Script::steps([
+        Step::reply("Noted."),
+        search,
+        after_tool(Step::reply("I found: {{tool}}")),
+    ]);
+    let more = json!({ "agents": { "defaults": {
+        "memorySearch": { "sources": ["memory", "sessions"] } } } });
+    let scene = Scene::with(APIS[0], script, more);
+    let home = &scene.home;
+    home.write(".chela/workspace/memory/a.md", "- the cat is called Momo\n");
+    scene
+        .chat("The turquoise gramophone was sold at the auction.")
+        .ok();
+    let sessions = || {
+        let status = home.run(&["memory", "status", "--json"]).json();
+        assert_eq!(status["gone"], 0, "{status}");
+        status["sources"]["sessions"]["files"].clone()
+    };
+    home.run(&["memory", "index"]).ok();
+    assert_eq!(sessions(), 1);
+    let found = || {
+        let found = home
+            .run(&["memory", "search", "turquoise gramophone", "--json"])
+            .json();
+        found["results"][0]["path"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let path = found();
+    assert!(path.starts_with("sessions/"), "{path}");
+    assert_eq!(sessions(), 1);
+    // Asked in another session, the agent finds it, too; and nothing is gone afterwards.
+    let told = home
+        .run(&[
+            "chat",
+            "--session",
+            "agent:main:other",
+            "-m",
+            "what was sold?",
+            "--json",
+        ])
+        .json();
+    let reply = told["reply"].as_str().unwrap();
+    assert!(reply.contains("was sold at the auction"), "{told}");
+    assert!(reply.contains(&path), "{told}");
+    assert_eq!(sessions(), 2);
+    assert_eq!(found(), path);
+    let read = home.run(&["memory", "get", &path, "--lines", "1"]).ok();
+    assert!(read.contains("User: The turquoise gramophone"), "{read}");
+    let forgotten = home.run(&["memory", "forget", "gramophone", "--yes"]).ok();
+    assert!(forgotten.contains("Forgot"), "{forgotten}");
+    let rows = sessions();
+    home.run(&["memory", "index", "--force"]).ok();
+    assert_eq!(sessions(), rows);
 }

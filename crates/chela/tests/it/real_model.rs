@@ -15,6 +15,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 
+use chela_testkit::find_part;
 use serde_json::{Value, json};
 
 use crate::home::Home;
@@ -36,11 +37,14 @@ impl Server {
         let setup = Command::new(root.join("scripts").join(script))
             .output()
             .unwrap();
-        if setup.status.code() == Some(75) {
-            let why = String::from_utf8_lossy(&setup.stderr);
-            eprintln!("left out: {}", why.lines().last().unwrap_or_default());
-            return None;
-        }
+        let there = match setup.status.code() {
+            Some(75) => {
+                let why = String::from_utf8_lossy(&setup.stderr);
+                Err(why.lines().last().unwrap_or_default().to_owned())
+            }
+            _ => Ok(()),
+        };
+        find_part(script.trim_end_matches(".sh"), there)?;
         assert!(setup.status.success(), "{script}: {setup:?}");
         let serve = PathBuf::from(String::from_utf8(setup.stdout).unwrap().trim());
         let mut child = Command::new(serve)

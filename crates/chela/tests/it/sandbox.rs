@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
+use chela_testkit::find_part;
 use serde_json::{Value, json};
 
 use crate::home::{Home, Run};
@@ -93,16 +94,8 @@ impl Cell {
     }
 
     fn new(backend: &'static str, settings: &Value) -> Option<Self> {
-        let missing = match backend {
-            "bwrap" => BWRAP.as_ref().err(),
-            BARE => LANDLOCK.as_ref().err().or(NAMESPACES.as_ref().err()),
-            _ => LANDLOCK.as_ref().err(),
-        };
+        is_here(backend)?;
         let name = backend.split(' ').next().unwrap();
-        if let Some(why) = missing {
-            say(&format!("left out under {backend}: {why}"));
-            return None;
-        }
         let mut sandbox = json!({
             "mode": "all",
             "backend": name,
@@ -241,6 +234,18 @@ static NAMESPACES: LazyLock<Result<(), String>> = LazyLock::new(|| {
         other => Err(format!("namespaces cannot be taken away here: {other:?}")),
     }
 });
+
+/// Whether a backend can be tried on this machine.
+fn is_here(backend: &str) -> Option<()> {
+    match backend {
+        "bwrap" => find_part("bubblewrap", BWRAP.as_ref()).map(drop),
+        BARE => {
+            find_part("landlock", LANDLOCK.as_ref())?;
+            find_part("namespaces", NAMESPACES.as_ref()).map(drop)
+        }
+        _ => find_part("landlock", LANDLOCK.as_ref()).map(drop),
+    }
+}
 
 /// Past the test harness, which keeps what passing tests print to itself.
 fn say(line: &str) {

@@ -197,24 +197,6 @@ fn a_fetched_skill_waits_in_quarantine() {
 }
 
 #[test]
-fn the_ranking_can_be_measured() {
-    let home = Home::ready();
-    let json = home.run(&["skills", "bench", "--json"]).json();
-    for set in json.as_array().unwrap() {
-        let figures = &set["figures"];
-        let found = figures["found"].as_f64().unwrap() / figures["queries"].as_f64().unwrap();
-        assert!(found >= 0.9, "{found}");
-        assert!(
-            figures["namesTokens"].as_u64().unwrap() + figures["describedTokens"].as_u64().unwrap()
-                < 2_500
-        );
-    }
-    home.write("mine.txt", "tidy-memory | clean up what you remember\nremind-me | tell me every monday to water the plants\n");
-    let own = home.run(&["skills", "bench", "--queries", "mine.txt"]).ok();
-    assert!(own.contains("100.0 % of 2 queries"), "{own}");
-}
-
-#[test]
 fn watching_tells_what_comes_changes_and_goes() {
     use std::io::{BufRead, BufReader};
     let home = Home::ready();

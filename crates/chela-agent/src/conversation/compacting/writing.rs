@@ -33,7 +33,7 @@ impl Conversation {
             },
             None => None,
         };
-        let writing = match self.prefix() {
+        let writing = match self.prefix().await {
             Ok(prefix) => Writing {
                 talk: self,
                 session: self.session(),
@@ -130,7 +130,11 @@ impl Writing<'_> {
         self.book.close_page(page, &call, answer);
         let used = self.talk.meter().used;
         // A sum that is not kept changes nothing about the summary.
-        let _ = self.talk.sessions.add_usage(&self.session, usage, used);
+        let _ = self
+            .talk
+            .sessions
+            .add_usage(&self.session, usage, used)
+            .await;
         heard
     }
 

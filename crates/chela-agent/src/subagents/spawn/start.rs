@@ -41,7 +41,7 @@ impl Start<'_> {
     }
 
     /// Makes the session of the child and opens it.
-    pub fn open(&self, agent: &AgentId, view: &AgentView) -> Result<Opened, Refused> {
+    pub async fn open(&self, agent: &AgentId, view: &AgentView) -> Result<Opened, Refused> {
         let nest = self.nest;
         let sessions = nest.agents.sessions(agent).map_err(refused)?;
         let mut warnings = Vec::new();
@@ -53,6 +53,7 @@ impl Start<'_> {
             };
             let forked = sessions
                 .fork(self.parent, self.key, most)
+                .await
                 .map_err(refused)?;
             match (self.ask.context, forked.inherited) {
                 (Context::Isolated, _) => {}
@@ -78,29 +79,33 @@ impl Start<'_> {
             tools: nest.ask.tools,
             own: nest.ask.own.clone(),
         };
-        let talk = Conversation::open_as(Arc::clone(&nest.agents), ask, role).map_err(refused)?;
+        let talk = Conversation::open_as(Arc::clone(&nest.agents), ask, role)
+            .await
+            .map_err(refused)?;
         let session = talk.session();
-        let set = |change| sessions.set(&session, change).map_err(refused);
-        set(Override::Label(Some(self.label())))?;
-        let (model, thinking) = self.levels(view, &mut warnings);
+        let set = async |change| sessions.set(&session, change).await.map_err(refused);
+        set(Override::Label(Some(self.label()))).await?;
+        let (model, thinking) = self.levels(view, &mut warnings).await;
         if let Some(model) = model {
-            set(Override::Model(Some((model, ModelSource::User))))?;
+            set(Override::Model(Some((model, ModelSource::User)))).await?;
         }
         if thinking.is_some() {
-            set(Override::Thinking(thinking))?;
+            set(Override::Thinking(thinking)).await?;
         }
+        talk.refresh_settings().await.map_err(refused)?;
         let kept = Custom {
             custom_type: GRANT.to_owned(),
             data: json!({ "key": self.key.to_string(), "grant": self.grant }),
         };
         sessions
             .append(&session, Body::Custom(kept))
+            .await
             .map_err(refused)?;
         Ok((Arc::new(talk), context, warnings))
     }
 
     /// The model and the thinking level: those asked for, those of the config, the caller's.
-    fn levels(
+    async fn levels(
         &self,
         view: &AgentView,
         warnings: &mut Vec<String>,
@@ -110,6 +115,7 @@ impl Start<'_> {
         let own = nest
             .sessions
             .info(self.parent)
+            .await
             .map(|info| info.settings)
             .unwrap_or_default();
         let callers = || {
@@ -142,13 +148,13 @@ impl Start<'_> {
     }
 
     /// What the child really has: read from what it will be sent.
-    pub fn receipt(
+    pub async fn receipt(
         &self,
         talk: &Conversation,
         context: String,
         warnings: Vec<String>,
     ) -> Result<Receipt, Refused> {
-        let prefix = talk.prefix().map_err(refused)?;
+        let prefix = talk.prefix().await.map_err(refused)?;
         let host = &self.nest.agents.host;
         let files = prefix
             .sections

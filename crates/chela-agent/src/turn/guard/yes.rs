@@ -50,7 +50,7 @@ pub(in crate::turn) enum NoYes {
 
 impl Turn<'_> {
     /// Spends the yes for a call, if it was given for exactly this one.
-    pub(super) fn spend(
+    pub(super) async fn spend(
         &self,
         leave: &Leave,
         call: &ToolCall,
@@ -76,7 +76,8 @@ impl Turn<'_> {
             shape: deed.shape(),
             scope: yes.scope,
             question: Some(yes.question.clone()),
-        })?;
+        })
+        .await?;
         if yes.scope == Scope::Always && !has_own_list(&deed) {
             self.keep_always(&deed);
         }
@@ -84,9 +85,9 @@ impl Turn<'_> {
     }
 
     /// The question to which the owner said yes for good, or for this session.
-    pub(in crate::turn) fn question_behind(&self, case: &Case) -> Option<String> {
+    pub(in crate::turn) async fn question_behind(&self, case: &Case) -> Option<String> {
         let shape = case.deed().shape();
-        let branch = self.talk.sessions.branch(&self.session).ok()?;
+        let branch = self.talk.sessions.branch(&self.session).await.ok()?;
         let here = branch
             .iter()
             .rev()
@@ -108,7 +109,7 @@ impl Turn<'_> {
     }
 
     /// Spends a yes the owner gave later, to a question that nobody was there to answer.
-    pub(super) fn spend_kept(
+    pub(super) async fn spend_kept(
         &self,
         call: &ToolCall,
         case: &Case,
@@ -140,7 +141,8 @@ impl Turn<'_> {
             shape,
             scope: Scope::Once,
             question: Some(id.clone()),
-        })?;
+        })
+        .await?;
         Ok(Some(Yes {
             scope: Scope::Once,
             question: id,

@@ -1,5 +1,7 @@
 //! When the owner is asked, and what an answer is good for.
 
+use chela_store::block_on;
+
 use chela_ledger::{AuditFilter, AuditKind};
 use chela_testkit::Step;
 use chela_tools::Scope;
@@ -58,7 +60,7 @@ fn an_always_is_kept_for_other_sessions_and_can_be_taken_back() {
     let yes = Owner::says(Some(Scope::Always));
     let talk = home.open();
     home.say(&talk, "Read my mail.", &yes).expect("a turn");
-    talk.begin_anew().expect("a new session");
+    block_on(talk.begin_anew()).expect("a new session");
     let nobody = Owner::says(None);
     home.say(&talk, "Read my mail.", &nobody).expect("a turn");
     assert_eq!((nobody.asked(), home.sent_to().len()), (0, 2));
@@ -68,7 +70,7 @@ fn an_always_is_kept_for_other_sessions_and_can_be_taken_back() {
         document.forget_call(&id);
     })
     .expect("taken back");
-    talk.begin_anew().expect("a new session");
+    block_on(talk.begin_anew()).expect("a new session");
     home.say(&talk, "Read my mail.", &nobody).expect("a turn");
     assert_eq!((nobody.asked(), home.sent_to().len()), (1, 2));
 }

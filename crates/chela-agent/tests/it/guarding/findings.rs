@@ -1,5 +1,7 @@
 //! What reads like an order.
 
+use chela_store::block_on;
+
 use chela_agent::turn::TurnEvent;
 use chela_agent::withheld::Withheld;
 use chela_guard::flow::Taint;
@@ -70,7 +72,7 @@ fn a_text_that_was_held_back_is_read_once_the_owner_releases_it() {
         "what nobody read taints nothing"
     );
     let mut held = Withheld::list(&home.host).remove(0);
-    talk.release_text(&held).expect("released");
+    block_on(talk.release_text(&held)).expect("released");
     held.released = true;
     held.save(&home.host).expect("kept");
     home.say(&talk, "I released it.", &owner).expect("a turn");

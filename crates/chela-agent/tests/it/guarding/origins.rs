@@ -1,5 +1,7 @@
 //! Where words come from decides what may happen.
 
+use chela_store::block_on;
+
 use chela_agent::slash::Talk;
 use chela_guard::flow::Taint;
 use chela_testkit::Step;
@@ -169,7 +171,7 @@ fn a_file_read_by_a_command_taints_like_one_read_by_a_tool() {
         let owner = Owner::says(None);
         let talk = home.open();
         home.say(&talk, "Read my mail.", &owner).expect("a turn");
-        talk.begin_anew().expect("a new session");
+        block_on(talk.begin_anew()).expect("a new session");
         home.say(&talk, "What do my notes say?", &owner)
             .expect("a turn");
         assert_eq!((owner.asked(), home.sent_to().len()), (1, 0));

@@ -1,5 +1,7 @@
 //! What a sub-agent is given: its task, never more than its parent has.
 
+use chela_store::block_on;
+
 use chela_ledger::{AuditFilter, AuditKind};
 use chela_testkit::Step;
 use serde_json::json;
@@ -139,11 +141,8 @@ fn what_a_sub_agent_spends_is_its_parents_spending() {
     home.say("go");
     home.settle();
     let used = spent_by(&home.agents, home.talk().session().id.as_str());
-    let infos = home
-        .talk()
-        .store()
-        .list(&chela_session::Filter::default())
-        .expect("a list");
+    let infos =
+        block_on(home.talk().store().list(&chela_session::Filter::default())).expect("a list");
     assert_eq!(infos.len(), 2);
     let all: u64 = infos
         .iter()

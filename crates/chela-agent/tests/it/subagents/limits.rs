@@ -1,5 +1,7 @@
 //! How many run, how long, and how they end.
 
+use chela_store::block_on;
+
 use chela_testkit::Step;
 use serde_json::json;
 
@@ -111,9 +113,7 @@ fn sessions_of_those_that_ended_are_put_away() {
         home.pass(61 * 60);
         home.say("later");
         home.agents.finish_keeping();
-        home.talk()
-            .store()
-            .list(&chela_session::Filter::default())
+        block_on(home.talk().store().list(&chela_session::Filter::default()))
             .expect("a list")
             .iter()
             .filter(|info| info.key.is_subagent())

@@ -1,5 +1,7 @@
 //! Who says what to whom while sub-agents run.
 
+use chela_store::block_on;
+
 use chela_agent::conversation::ConversationAsk;
 use chela_core::SessionKey;
 use chela_testkit::{Rule, Step};
@@ -112,13 +114,11 @@ fn sessions_write_to_each_other() {
         ],
         json!({}),
     );
-    let other = home
-        .agents
-        .conversation(ConversationAsk {
-            session: Some(SessionKey::parse("agent:main:work").expect("a key")),
-            ..ConversationAsk::default()
-        })
-        .expect("a conversation");
+    let other = block_on(home.agents.conversation(ConversationAsk {
+        session: Some(SessionKey::parse("agent:main:work").expect("a key")),
+        ..ConversationAsk::default()
+    }))
+    .expect("a conversation");
     home.run(other.say(message("hi"), &Watched::default()))
         .expect("an outcome");
     let results = home.say("tell them");

@@ -1,7 +1,7 @@
 //! Whatever the agent writes with, it ends in the same row.
 
 use chela_core::Trust;
-use chela_testkit::{Rule, Script, Step};
+use chela_testkit::{Rule, Script, Step, wait_until};
 use chela_tools::Scope;
 use chela_workspace::trust::{State, Writer};
 use serde_json::{Value, json};
@@ -172,10 +172,7 @@ fn what_goes_on_in_the_background_is_the_agents_doing() {
             .expect("a turn");
         std::fs::write(&wait, "").expect("a sign");
         let done = workspace(&home).join("done");
-        let patience = std::time::Instant::now();
-        while !done.exists() && patience.elapsed().as_secs() < 20 {
-            std::thread::yield_now();
-        }
+        wait_until("the command is done", || done.exists());
         home.say(&talk, "And?", &Owner::says(None)).expect("a turn");
         let entry = entry(&home, "SOUL.md").expect("an entry");
         let soul = workspace(&home).join("SOUL.md");
@@ -219,10 +216,8 @@ fn a_conversation_that_ends_looks_once_more() {
     home.say(&talk, "Start it.", &Owner::says_once(Scope::Once))
         .expect("a turn");
     std::fs::write(&wait, "").expect("a sign");
-    let patience = std::time::Instant::now();
-    while !workspace(&home).join("done").exists() && patience.elapsed().as_secs() < 20 {
-        std::thread::yield_now();
-    }
+    let done = workspace(&home).join("done");
+    wait_until("the command is done", || done.exists());
     drop(talk);
     assert!(entry(&home, "SOUL.md").expect("an entry").held.is_some());
 }

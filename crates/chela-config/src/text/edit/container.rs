@@ -1,6 +1,7 @@
 //! How the elements of an object or a list lie in the text.
 
 use super::super::scan::{TriviaKind, ends_line, trivia_at};
+use super::super::span::{after, before, between, blank_length};
 use crate::node::{Kind, Node};
 
 /// An object or a list in the text.
@@ -53,7 +54,7 @@ impl Container {
     }
 
     pub fn inside<'t>(&self, text: &'t str) -> &'t str {
-        text.get(self.open + 1..self.close).unwrap_or_default()
+        between(text, self.open + 1, self.close)
     }
 
     pub fn has_trailing_comma(&self) -> bool {
@@ -119,39 +120,33 @@ pub fn tail(text: &str, from: usize) -> Tail {
 
 /// Where the line of `pos` starts.
 pub fn line_start(text: &str, pos: usize) -> usize {
-    let before = text.get(..pos).unwrap_or_default();
-    match before.char_indices().rfind(|(_, c)| ends_line(*c)) {
+    let earlier = before(text, pos);
+    match earlier.char_indices().rfind(|(_, c)| ends_line(*c)) {
         Some((at, c)) => at + c.len_utf8(),
-        None => before.len() - before.trim_start_matches('\u{feff}').len(),
+        None => earlier.len() - earlier.trim_start_matches('\u{feff}').len(),
     }
 }
 
 /// The white space at the start of the line of `pos`.
 pub fn indent_of(text: &str, pos: usize) -> &str {
-    let line = &text[line_start(text, pos)..];
-    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
+    let line = after(text, line_start(text, pos));
+    before(line, blank_length(line))
 }
 
 /// Whether only white space stands before `pos` on its line.
 pub fn is_first_on_line(text: &str, pos: usize) -> bool {
-    text[line_start(text, pos)..pos]
+    between(text, line_start(text, pos), pos)
         .trim_start_matches([' ', '\t'])
         .is_empty()
 }
 
 /// How many characters the line of `pos` has.
 pub fn line_width(text: &str, pos: usize) -> usize {
-    let line = &text[line_start(text, pos)..];
-    line.find(ends_line)
-        .map_or(line, |end| &line[..end])
-        .chars()
-        .count()
+    let line = after(text, line_start(text, pos));
+    line.chars().take_while(|c| !ends_line(*c)).count()
 }
 
 /// Whether a node is written on one line.
 pub fn is_one_line(text: &str, node: &Node) -> bool {
-    !text
-        .get(node.at.start as usize..node.at.end as usize)
-        .unwrap_or_default()
-        .contains(ends_line)
+    !between(text, node.at.start as usize, node.at.end as usize).contains(ends_line)
 }

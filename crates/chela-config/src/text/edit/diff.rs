@@ -107,7 +107,7 @@ impl<'a> Plan<'a> {
         let mut entries = Vec::new();
         for (key, value) in map {
             match counting.get(key.as_str()) {
-                Some(index) => self.visit(&node.members()[*index].value, value, Some(node)),
+                Some(member) => self.visit(member, value, Some(node)),
                 None => entries.push((Some(key.as_str()), value)),
             }
         }
@@ -163,12 +163,11 @@ fn left_out(items: &[Node], wanted: &[Value]) -> Option<Vec<usize>> {
     rest.peek().is_none().then_some(indices)
 }
 
-/// Which member counts for each key: the last one.
-fn counting_members(node: &Node) -> HashMap<&str, usize> {
+/// The value that counts for each key: the last one.
+fn counting_members(node: &Node) -> HashMap<&str, &Node> {
     node.members()
         .iter()
-        .enumerate()
-        .map(|(index, member)| (member.key.as_str(), index))
+        .map(|member| (member.key.as_str(), &member.value))
         .collect()
 }
 
@@ -185,13 +184,12 @@ fn says(node: &Node, value: &Value) -> bool {
                     .zip(values)
                     .all(|(item, value)| says(item, value))
         }
-        (Kind::Object(members), Value::Object(map)) => {
+        (Kind::Object(_), Value::Object(map)) => {
             let counting = counting_members(node);
             counting.len() == map.len()
-                && counting.iter().all(|(key, index)| {
-                    map.get(*key)
-                        .is_some_and(|value| says(&members[*index].value, value))
-                })
+                && counting
+                    .iter()
+                    .all(|(key, node)| map.get(*key).is_some_and(|value| says(node, value)))
         }
         _ => false,
     }

@@ -11,6 +11,7 @@ use super::render::{is_plain, on_lines, one_line};
 use super::style::{Style, WIDTH};
 use crate::node::Node;
 use crate::text::scan::{ends_line, trivia_at};
+use crate::text::span::{after, between, blank_length};
 
 pub fn insertions(text: &str, style: &Style, all: &[Insertion<'_>]) -> Vec<Splice> {
     all.iter()
@@ -50,7 +51,7 @@ impl<'a> Insert<'a> {
 
     /// The object or list spans lines: each new element gets its own.
     fn after_last_line(&self, last: Element) -> Vec<Splice> {
-        let hugging = !self.text[last.end..self.container.close].contains(ends_line);
+        let hugging = !between(self.text, last.end, self.container.close).contains(ends_line);
         if hugging && !is_first_on_line(self.text, last.start) {
             return self.beside(last);
         }
@@ -102,14 +103,10 @@ impl<'a> Insert<'a> {
         let outer = indent_of(self.text, self.container.open);
         let indent = format!("{outer}{}", self.style.indent);
         let break_line = format!("{}{indent}", self.style.newline);
-        let gap = |from: usize, new: &str| {
-            let blank =
-                self.text[from..].len() - self.text[from..].trim_start_matches([' ', '\t']).len();
-            Splice {
-                start: from,
-                end: from + blank,
-                text: new.to_owned(),
-            }
+        let gap = |from: usize, new: &str| Splice {
+            start: from,
+            end: from + blank_length(after(self.text, from)),
+            text: new.to_owned(),
         };
         let mut splices = vec![gap(self.container.open + 1, &break_line)];
         let (_, before_last) = self.container.elements.split_last().unwrap_or((&last, &[]));

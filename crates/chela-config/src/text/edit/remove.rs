@@ -4,6 +4,7 @@ use super::Splice;
 use super::container::{Container, tail};
 use super::diff::Removal;
 use crate::text::scan::ends_line;
+use crate::text::span::{after, before, between, blank_length};
 
 pub fn removals(text: &str, all: &[Removal<'_>]) -> Vec<Splice> {
     let mut ranges: Vec<(usize, usize)> = all
@@ -53,9 +54,8 @@ fn comma_left_over(container: &Container, indices: &[usize]) -> Option<(usize, u
         return None;
     }
     let stays = (0..last).rev().find(|index| !indices.contains(index))?;
-    container.elements[stays]
-        .comma
-        .map(|comma| (comma, comma + 1))
+    let comma = container.elements.get(stays)?.comma?;
+    Some((comma, comma + 1))
 }
 
 /// Ranges with only blanks between them become one.
@@ -64,7 +64,7 @@ fn joined(text: &str, pieces: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
     for (start, end) in pieces {
         match ranges.last_mut() {
             Some(last) if start <= last.1 => last.1 = last.1.max(end),
-            Some(last) if is_blank(&text[last.1..start]) => last.1 = end,
+            Some(last) if is_blank(between(text, last.1, start)) => last.1 = end,
             _ => ranges.push((start, end)),
         }
     }
@@ -74,21 +74,21 @@ fn joined(text: &str, pieces: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
 /// Takes the white space along that would be left over: the whole line where nothing else
 /// stands on it, else the gap on one side.
 fn tidy(text: &str, (start, end): (usize, usize)) -> (usize, usize) {
-    let left = text[..start].trim_end_matches([' ', '\t']).len();
-    let right = text.len() - text[end..].trim_start_matches([' ', '\t']).len();
-    let before = text[..left].chars().next_back();
-    let after = text[right..].chars().next();
-    let starts_line = before.is_none_or(ends_line);
-    let ends_here = after.is_none_or(ends_line);
+    let left = before(text, start).trim_end_matches([' ', '\t']).len();
+    let right = end + blank_length(after(text, end));
+    let (left_of, right_of) = (before(text, left), after(text, right));
+    let (last, next) = (left_of.chars().next_back(), right_of.chars().next());
+    let starts_line = last.is_none_or(ends_line);
+    let ends_here = next.is_none_or(ends_line);
     match (starts_line, ends_here) {
         (true, true) => {
-            let next = right + newline_length(&text[right..]);
+            let next = right + newline_length(right_of);
             (left, next + blank_line_too_many(text, left, next))
         }
         (false, true) => (left, right),
         (true, false) => (start, right),
-        (false, false) if matches!(after, Some('}' | ']')) => {
-            let alone = matches!(before, Some('{' | '['));
+        (false, false) if matches!(next, Some('}' | ']')) => {
+            let alone = matches!(last, Some('{' | '['));
             (left, if alone { right } else { end })
         }
         (false, false) => (start, right),
@@ -96,11 +96,13 @@ fn tidy(text: &str, (start, end): (usize, usize)) -> (usize, usize) {
 }
 
 /// Where lines go from between two blank ones, one blank line is enough.
-fn blank_line_too_many(text: &str, before: usize, after: usize) -> usize {
-    let above = text[..before].trim_end_matches(['\n', '\r']);
-    let newlines_above = text[above.len()..before].matches('\n').count();
-    let below = text[after..].trim_start_matches([' ', '\t']);
-    let indent = text.len() - after - below.len();
+fn blank_line_too_many(text: &str, start: usize, end: usize) -> usize {
+    let above = before(text, start);
+    let newlines_above = after(above, above.trim_end_matches(['\n', '\r']).len())
+        .matches('\n')
+        .count();
+    let indent = blank_length(after(text, end));
+    let below = after(text, end + indent);
     let blank_below = below.starts_with(ends_line);
     match newlines_above >= 2 && blank_below {
         true => indent + newline_length(below),
@@ -110,7 +112,7 @@ fn blank_line_too_many(text: &str, before: usize, after: usize) -> usize {
 
 fn newline_length(text: &str) -> usize {
     match text.chars().next() {
-        Some('\r') if text[1..].starts_with('\n') => 2,
+        Some('\r') if text.starts_with("\r\n") => 2,
         Some(c) => c.len_utf8(),
         None => 0,
     }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::super::literal::quoted;
+use super::super::span::{after, between};
 use super::Splice;
 use super::container::{indent_of, is_one_line, line_width};
 use super::diff::Replacement;
@@ -13,8 +14,9 @@ pub fn replacements(text: &str, style: &Style, all: &[Replacement<'_>]) -> Vec<S
         .map(|Replacement { old, new, outer }| {
             let (start, end) = (old.at.start as usize, old.at.end as usize);
             let short = one_line(new, style);
-            let width = line_width(text, start).saturating_sub(text[start..end].chars().count());
-            let was_short = is_one_line(text, old) && text[start..].starts_with(['{', '[']);
+            let width =
+                line_width(text, start).saturating_sub(between(text, start, end).chars().count());
+            let was_short = is_one_line(text, old) && after(text, start).starts_with(['{', '[']);
             let stays = was_short || outer.is_some_and(|outer| is_one_line(text, outer));
             let fits = width + short.chars().count() <= WIDTH;
             let new = match stays && fits {

@@ -2,6 +2,7 @@
 
 use super::super::literal::quoted;
 use super::super::scan::{ends_line, is_plain_identifier};
+use super::super::span::after;
 use super::container::{Container, indent_of, is_first_on_line, is_one_line};
 use crate::node::{Kind, Member, Node};
 
@@ -70,8 +71,8 @@ impl Style {
 }
 
 pub fn newline_of(text: &str) -> &'static str {
-    match text.find('\n') {
-        Some(at) if text[..at].ends_with('\r') => "\r\n",
+    match text.split_once('\n') {
+        Some((line, _)) if line.ends_with('\r') => "\r\n",
         _ => "\n",
     }
 }
@@ -138,7 +139,7 @@ impl Seen {
         }
         let wanted = self.padded.is_none() && matches!(node.kind, Kind::Object(_));
         if wanted && !first_on_line && is_one_line(text, node) {
-            self.padded = Some(text[open + 1..].starts_with(' '));
+            self.padded = Some(after(text, open + 1).starts_with(' '));
         }
     }
 }

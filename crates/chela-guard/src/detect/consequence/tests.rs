@@ -65,10 +65,7 @@ fn w13_enforcement_does_not_depend_on_detection() {
     // about after both.
     assert_eq!(detect(PLAIN).severity, Severity::None);
     assert_eq!(detect(ORDER).severity, Severity::High);
-    const TO: &[Sink] = &[Sink {
-        argument: "to",
-        kind: SinkKind::Recipient,
-    }];
+    const TO: &[Sink] = &[Sink::new("to", SinkKind::Recipient)];
     let judge = Judge {
         policy: GuardPolicy::Standard,
         egress: &[],

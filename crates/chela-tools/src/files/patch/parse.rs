@@ -41,6 +41,14 @@ pub(super) struct Chunk {
     pub(super) at_end: bool,
 }
 
+impl Chunk {
+    /// Whether every line there now is still there then, in its order.
+    pub(super) fn adds_only(&self) -> bool {
+        let mut new = self.new.iter();
+        self.old.iter().all(|old| new.any(|line| line == old))
+    }
+}
+
 const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 const ADD: &str = "*** Add File:";

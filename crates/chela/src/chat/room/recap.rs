@@ -5,6 +5,7 @@ use chela_model::{Message, Part};
 use chela_reply::Reply;
 use chela_reply::{GateSettings, gate};
 use chela_session::{Body, Entry, Source};
+use chela_store::block_on;
 
 /// More of an old reply than this is a page to read, not a reminder.
 const MOST_CHARS: usize = 1_200;
@@ -17,7 +18,7 @@ pub struct Recap {
 
 impl Recap {
     pub fn of(talk: &Conversation) -> Option<Self> {
-        let branch = talk.store().branch(&talk.session()).ok()?;
+        let branch = block_on(talk.store().branch(&talk.session())).ok()?;
         let at = branch.iter().rposition(|entry| said(entry).is_some())?;
         let answered = branch[at..].iter().rev().find_map(answered);
         Some(Self {

@@ -283,7 +283,7 @@ fn effects(setup: &Setup, view: &AgentView) -> Cell {
         .iter()
         .filter_map(|effect| {
             let fitting = tools.iter().filter(|tool| tool.effect == *effect);
-            let names: Vec<&str> = fitting.map(|tool| tool.tool).collect();
+            let names: Vec<&str> = fitting.map(|tool| &*tool.tool).collect();
             match (effect, names.as_slice()) {
                 (_, []) => None,
                 (Effect::Read, names) => Some(format!("read: {} tools", names.len())),

@@ -8,8 +8,8 @@ use chela_workspace::{Condition, History, HistoryError};
 
 use super::fix::Remedy;
 use chela_core::{AgentId, SessionKey, Severity};
+use chela_sandbox::{SandboxAsk, Standing, standing};
 use chela_skills::{Presence, Source, TrustState};
-use chela_tools::sandbox::{SandboxAsk, Standing, standing};
 
 use super::Finding;
 use crate::cmd::{Setup, context};

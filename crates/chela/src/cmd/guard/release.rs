@@ -7,6 +7,7 @@ use chela_agent::conversation::{Conversation, ConversationAsk};
 use chela_agent::slash::Talk;
 use chela_agent::withheld::{Withheld, WithheldError};
 use chela_core::{AgentId, Host, SessionKey};
+use chela_store::block_on;
 use chela_tools::approvals::shown;
 
 use crate::cli::AgentArg;
@@ -47,7 +48,7 @@ pub fn text(host: &Host, screen: &mut Screen, id: &str) -> Outcome {
     let key = SessionKey::parse(&held.session).map_err(Fail::new)?;
     let talk = open(setup, agent, Some(key))?;
     if !held.released {
-        talk.release_text(&held).map_err(Fail::new)?;
+        block_on(talk.release_text(&held)).map_err(Fail::new)?;
         held.released = true;
         held.save(host)?;
     }
@@ -91,13 +92,13 @@ pub fn list(host: &Host, screen: &mut Screen, json: bool) -> Outcome {
 
 fn open(setup: Setup, agent: AgentId, session: Option<SessionKey>) -> Result<Conversation, Fail> {
     let host = setup.host.clone();
-    Agents::open(&host, Arc::new(setup.loaded))
-        .conversation(ConversationAsk {
-            agent: session.is_none().then_some(agent),
-            session,
-            ..ConversationAsk::default()
-        })
-        .map_err(Fail::new)
+    let agents = Agents::open(&host, Arc::new(setup.loaded));
+    let ask = ConversationAsk {
+        agent: session.is_none().then_some(agent),
+        session,
+        ..ConversationAsk::default()
+    };
+    block_on(agents.conversation(ask)).map_err(Fail::new)
 }
 
 fn only_the_owner(host: &Host) -> Result<(), Fail> {

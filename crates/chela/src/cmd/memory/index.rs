@@ -8,7 +8,7 @@ use chela_memory::index::{Depth, Progress, SyncOutcome, SyncReport};
 use serde_json::json;
 
 use super::vectors::{self, Vectors};
-use super::{Opened, explained, open};
+use super::{explained, open};
 use crate::cli::AgentArg;
 use crate::cmd::{Outcome, Setup};
 use crate::fail::{Exit, Fail};
@@ -25,11 +25,9 @@ pub struct Wish {
 
 pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, wish: Wish) -> Outcome {
     let Wish { force, json, .. } = wish;
-    let Opened {
-        mut memory,
-        provider_problem,
-        ..
-    } = open(setup, agent)?;
+    let opened = open(setup, agent)?;
+    let mut memory = opened.memory()?;
+    let provider_problem = opened.provider_problem();
     let depth = if force { Depth::Rebuild } else { Depth::Verify };
     let start = Instant::now();
     let mut bar = Bar::new(!json && std::io::stderr().is_terminal());

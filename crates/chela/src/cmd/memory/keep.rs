@@ -6,7 +6,7 @@ use chela_memory::lint::{self, FindingKind, LintLimits, Note};
 use chela_memory::source::{self, FileSource};
 use serde_json::json;
 
-use super::{Opened, explained, open};
+use super::{explained, open};
 use crate::cli::AgentArg;
 use crate::cmd::{Outcome, Setup};
 use crate::fail::{Exit, Fail};
@@ -40,7 +40,8 @@ pub fn forget(
     yes: bool,
     as_json: bool,
 ) -> Outcome {
-    let Opened { mut memory, .. } = open(setup, agent)?;
+    let opened = open(setup, agent)?;
+    let mut memory = opened.memory()?;
     let doomed = memory.find_to_forget(what);
     if doomed.is_empty() {
         if as_json {
@@ -132,7 +133,8 @@ pub fn lint(
     diff: bool,
     as_json: bool,
 ) -> Outcome {
-    let Opened { memory, .. } = open(setup, agent)?;
+    let opened = open(setup, agent)?;
+    let memory = opened.memory()?;
     let found = source::find(memory.host(), memory.places(), memory.settings());
     let texts: Vec<(String, String)> = found
         .files

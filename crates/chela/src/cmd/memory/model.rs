@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::{Opened, explained, open};
+use super::{explained, open};
 use crate::cli::{AgentArg, MemoryModelCommand};
 use crate::cmd::{Outcome, Setup};
 use crate::fail::Exit;
@@ -69,13 +69,10 @@ fn install(setup: &Setup, screen: &mut Screen, path: &Path, as_json: bool) -> Ou
 const SEARCH: [&str; 5] = ["agents", "defaults", "memorySearch", "local", "modelPath"];
 
 fn status(setup: &Setup, screen: &mut Screen, agent: &AgentArg, as_json: bool) -> Outcome {
-    let Opened {
-        view,
-        memory,
-        provider_problem,
-    } = open(setup, agent)?;
-    let status = memory.status().map_err(explained)?;
-    let configured = view.memory_search.value.local.model_path.as_deref();
+    let opened = open(setup, agent)?;
+    let provider_problem = opened.provider_problem();
+    let status = opened.memory()?.status().map_err(explained)?;
+    let configured = opened.view.memory_search.value.local.model_path.as_deref();
     let file: Option<PathBuf> = configured.map(|path| setup.host.expand(path));
     let present = file.as_ref().is_some_and(|file| file.is_file());
     if as_json {

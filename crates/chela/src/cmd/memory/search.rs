@@ -10,7 +10,7 @@ use chela_memory::tool::{self, Get};
 use chela_memory::{Ask, Found};
 use serde_json::{Value, json};
 
-use super::{Opened, explained, open};
+use super::{explained, open};
 use crate::cli::AgentArg;
 use crate::cmd::{Outcome, Setup};
 use crate::fail::{Exit, Fail};
@@ -30,12 +30,9 @@ pub struct Wish {
 }
 
 pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, wish: &Wish) -> Outcome {
-    let Opened {
-        mut memory,
-        provider_problem,
-        ..
-    } = open(setup, agent)?;
-    let mut notes: Vec<String> = provider_problem.into_iter().collect();
+    let opened = open(setup, agent)?;
+    let mut memory = opened.memory()?;
+    let mut notes: Vec<String> = opened.provider_problem().into_iter().collect();
     if memory.syncs_on_search() && !wish.no_sync {
         // A search does not wait for a long sync, unless there is nothing to search yet.
         let patience = match memory.is_empty() {
@@ -229,7 +226,8 @@ pub fn get(
     (from, lines): (Option<u32>, Option<u32>),
     as_json: bool,
 ) -> Outcome {
-    let Opened { memory, .. } = open(setup, agent)?;
+    let opened = open(setup, agent)?;
+    let memory = opened.memory()?;
     let get = Get {
         path,
         from,

@@ -3,20 +3,17 @@
 use chela_memory::settings::keys_without_effect;
 use serde_json::json;
 
-use super::{Opened, explained, open};
+use super::{explained, open};
 use crate::cli::AgentArg;
 use crate::cmd::{Outcome, Setup};
 use crate::fail::Exit;
 use crate::screen::{Screen, counted, grouped};
 
 pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, json: bool) -> Outcome {
-    let Opened {
-        view,
-        memory,
-        provider_problem,
-    } = open(setup, agent)?;
-    let status = memory.status().map_err(explained)?;
-    let without_effect = keys_without_effect(&view);
+    let opened = open(setup, agent)?;
+    let provider_problem = opened.provider_problem();
+    let status = opened.memory()?.status().map_err(explained)?;
+    let without_effect = keys_without_effect(&opened.view);
     if json {
         let mut report = serde_json::to_value(&status)?;
         report["withoutEffect"] = json!(without_effect);

@@ -3,9 +3,8 @@
 use chela_config::model::{SandboxMode, WorkspaceAccess};
 use chela_core::Host;
 use chela_guard::flow::Taint;
-use chela_tools::sandbox::{
-    Backend, Counting, ElevationAsk, Machine, Namespaces, Network, Plan, Standing, Who, elevation,
-};
+use chela_sandbox::{Backend, Counting, Machine, Namespaces, Network, Plan, Standing};
+use chela_tools::{Elevation, ElevationAsk, ElevationWho as Who, elevation};
 use serde_json::{Value, json};
 
 use super::Desk;
@@ -185,7 +184,7 @@ fn available(backend: &Backend) -> String {
 
 impl Desk {
     /// For the person at this terminal, with nothing foreign in the conversation.
-    fn elevation(&self) -> chela_tools::sandbox::Elevation {
+    fn elevation(&self) -> Elevation {
         elevation(&ElevationAsk {
             global: &self.setup.loaded.config.tools.elevated,
             own: self.view.tools.value.elevated.as_ref(),

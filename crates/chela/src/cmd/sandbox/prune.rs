@@ -1,6 +1,6 @@
 //! `chela sandbox prune`: sandboxes nobody uses any more go.
 
-use chela_tools::sandbox::{Stale, Work, remove, stale};
+use chela_sandbox::{Stale, Work, remove, stale};
 use serde_json::json;
 
 use crate::cmd::{Outcome, Setup};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chela_agent::agent::Agents;
 use chela_agent::conversation::ConversationAsk;
+use chela_store::block_on;
 use serde_json::json;
 
 use super::{Place, explained, short};
@@ -22,8 +23,7 @@ pub struct Wish {
 pub fn run(setup: Setup, place: &Place<'_>, screen: &mut Screen, wish: &Wish) -> Outcome {
     let (sessions, session) = place.find(&wish.session)?;
     let id = short(session.id.as_str()).to_owned();
-    let is_current = sessions
-        .look_up(&session.key)
+    let is_current = block_on(sessions.look_up(&session.key))
         .map_err(explained)?
         .is_some_and(|current| current.id == session.id);
     if !is_current {
@@ -37,13 +37,12 @@ pub fn run(setup: Setup, place: &Place<'_>, screen: &mut Screen, wish: &Wish) ->
         .build()
         .map_err(|error| Fail::new(format!("cannot start: {error}")))?;
     let agents = Agents::open(&setup.host, Arc::new(setup.loaded));
-    let talk = agents
-        .conversation(ConversationAsk {
-            agent: Some(place.agent.clone()),
-            session: Some(session.key.clone()),
-            ..ConversationAsk::default()
-        })
-        .map_err(explained)?;
+    let ask = ConversationAsk {
+        agent: Some(place.agent.clone()),
+        session: Some(session.key.clone()),
+        ..ConversationAsk::default()
+    };
+    let talk = block_on(agents.conversation(ask)).map_err(explained)?;
     let done = runtime.block_on(async {
         talk.know_models().await;
         talk.compact(wish.keep.as_deref()).await
@@ -67,8 +66,8 @@ pub fn run(setup: Setup, place: &Place<'_>, screen: &mut Screen, wish: &Wish) ->
 pub fn undo(place: &Place<'_>, screen: &mut Screen, wish: &Wish) -> Outcome {
     let (sessions, session) = place.find(&wish.session)?;
     let id = short(session.id.as_str());
-    let Some(back) = sessions.undo_compaction(&session).map_err(explained)? else {
-        let compacted = sessions.last_compaction(&session).map_err(explained)?;
+    let Some(back) = block_on(sessions.undo_compaction(&session)).map_err(explained)? else {
+        let compacted = block_on(sessions.last_compaction(&session)).map_err(explained)?;
         return Err(match compacted {
             Some(_) => Fail::new(format!(
                 "something was said in {id} since it was made shorter"

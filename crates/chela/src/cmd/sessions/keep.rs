@@ -2,6 +2,7 @@
 
 use chela_config::model::MaintenanceMode;
 use chela_session::{Cleanup, MaintenanceRules, WhyDoomed};
+use chela_store::block_on;
 use serde_json::json;
 
 use super::{Place, explained, plain, short};
@@ -14,9 +15,7 @@ pub fn rename(place: &Place<'_>, screen: &mut Screen, given: &str, name: Option<
     let name = name
         .map(|name| plain(name.trim()))
         .filter(|name| !name.is_empty());
-    sessions
-        .rename(&session, name.as_deref())
-        .map_err(explained)?;
+    block_on(sessions.rename(&session, name.as_deref())).map_err(explained)?;
     let id = short(session.id.as_str());
     screen.line(match name {
         Some(name) => format!("{id} is now \"{name}\"."),
@@ -39,9 +38,9 @@ pub fn remove(
     }
     let mut removed = Vec::new();
     for (sessions, session) in &found {
-        removed.push(sessions.info(session).map_err(explained)?);
+        removed.push(block_on(sessions.info(session)).map_err(explained)?);
         if yes {
-            sessions.remove(session).map_err(explained)?;
+            block_on(sessions.remove(session)).map_err(explained)?;
         }
     }
     if yes {
@@ -99,9 +98,9 @@ pub fn cleanup(
         }
         return Ok(Exit::Fine);
     };
-    let plan = sessions.plan_cleanup(&rules).map_err(explained)?;
+    let plan = block_on(sessions.plan_cleanup(&rules)).map_err(explained)?;
     let cleaned = if acts {
-        let cleaned = sessions.cleanup(&plan).map_err(explained)?;
+        let cleaned = block_on(sessions.cleanup(&plan)).map_err(explained)?;
         noted::forget(
             place.host,
             plan.sessions

@@ -3,6 +3,7 @@
 use chela_config::model::{BareUnit, parse_duration};
 use chela_core::SessionKind;
 use chela_session::{Filter, SessionInfo, Show};
+use chela_store::block_on;
 use serde_json::json;
 
 use super::{Place, ago, explained, plain, short};
@@ -44,7 +45,7 @@ pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, wish: Wish) -> 
         limit: wish.limit,
     };
     let found = match place.existing()? {
-        Some(sessions) => sessions.list(&filter).map_err(explained)?,
+        Some(sessions) => block_on(sessions.list(&filter)).map_err(explained)?,
         None => Vec::new(),
     };
     if wish.json {

@@ -2,6 +2,7 @@
 
 use chela_model::{Message, Part};
 use chela_session::{Body, Entry, iso};
+use chela_store::block_on;
 use serde_json::{Value, json};
 
 use super::{Place, explained, plain, short};
@@ -17,8 +18,8 @@ pub fn run(
     as_json: bool,
 ) -> Outcome {
     let (sessions, session) = place.find(given)?;
-    let info = sessions.info(&session).map_err(explained)?;
-    let branch = sessions.branch(&session).map_err(explained)?;
+    let info = block_on(sessions.info(&session)).map_err(explained)?;
+    let branch = block_on(sessions.branch(&session)).map_err(explained)?;
     let skip = branch.len() - last.unwrap_or(branch.len()).min(branch.len());
     let shown = &branch[skip..];
     if as_json {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use chela_core::SessionKey;
 use chela_session::{ImportError, Sessions, salvage};
+use chela_store::block_on;
 use serde_json::{Value, json};
 
 use super::{Place, explained, short};
@@ -21,9 +22,7 @@ pub fn export(
 ) -> Outcome {
     let (sessions, session) = place.find(given)?;
     let mut text = Vec::new();
-    sessions
-        .export_jsonl(&session, &mut text)
-        .map_err(explained)?;
+    block_on(sessions.export_jsonl(&session, &mut text)).map_err(explained)?;
     match output {
         Some(path) => {
             std::fs::write(path, text).map_err(|error| {
@@ -88,12 +87,12 @@ pub fn import(
 fn import_file(sessions: &Sessions, file: &Path, key: Option<SessionKey>) -> Result<Value, String> {
     let open = std::fs::File::open(file).map_err(|error| format!("it cannot be read: {error}"))?;
     let imported =
-        sessions
-            .import_jsonl(BufReader::new(open), key)
-            .map_err(|error| match error {
+        block_on(sessions.import_jsonl(BufReader::new(open), key)).map_err(
+            |error| match error {
                 ImportError::Session(error) => explained(error).message,
                 other => explained(other).message,
-            })?;
+            },
+        )?;
     let skipped: Vec<Value> = imported
         .skipped
         .iter()
@@ -184,7 +183,7 @@ pub fn rescue(place: &Place<'_>, screen: &mut Screen, as_json: bool) -> Outcome 
     if !path.exists() {
         return Err(Fail::new(format!("{} is not there", path.display())));
     }
-    if Sessions::open_file(place.host, &path).is_ok_and(|sessions| sessions.is_sound()) {
+    if Sessions::open_file(place.host, &path).is_ok_and(|sessions| block_on(sessions.is_sound())) {
         if as_json {
             screen.json(&json!({ "damaged": false }))?;
         } else {

@@ -3,7 +3,7 @@
 use chela_testkit::{Rule, Script, Step};
 use serde_json::{Value, json};
 
-use super::{BACKENDS, BWRAP, LANDLOCK, SECRET, say, with_bwrap};
+use super::{BACKENDS, SECRET, is_here, with_bwrap};
 use crate::scene::{APIS, Scene, after_tool};
 
 /// The answer of a model that calls one tool and repeats what it got.
@@ -36,16 +36,9 @@ fn nth(call: u64, step: Step) -> Step {
 }
 
 fn backends() -> impl Iterator<Item = &'static str> {
-    BACKENDS.into_iter().filter(|backend| {
-        let missing = match *backend {
-            "bwrap" => BWRAP.as_ref().err(),
-            _ => LANDLOCK.as_ref().err(),
-        };
-        if let Some(why) = missing {
-            say(&format!("left out under {backend}: {why}"));
-        }
-        missing.is_none()
-    })
+    BACKENDS
+        .into_iter()
+        .filter(|backend| is_here(backend).is_some())
 }
 
 #[test]

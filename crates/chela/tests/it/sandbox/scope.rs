@@ -2,16 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{BACKENDS, BWRAP, LANDLOCK, with_bwrap};
+use super::{BACKENDS, is_here, with_bwrap};
 use crate::home::{Home, Run};
 
 /// Two agents in sandboxes of this scope.
 fn two(scope: &str, more: &Value) -> Option<Home> {
-    let backend = match (&*BWRAP, &*LANDLOCK) {
-        (Ok(_), _) => BACKENDS[0],
-        (_, Ok(())) => BACKENDS[1],
-        _ => return None,
-    };
+    let backend = BACKENDS
+        .into_iter()
+        .find(|backend| is_here(backend).is_some())?;
     let mut second = json!({ "id": "second", "sandbox": {
         "docker": { "pidsLimit": 11, "env": { "WHOSE": "second" } }, "egress": ["example.org"] } });
     super::merge(&mut second, more);

@@ -1,0 +1,124 @@
+//! Many sessions and long histories: what the plumbing under a turn costs.
+//!
+//! `cargo bench -p chela-agent --bench many`. Each figure is taken in a process of its own, which
+//! is this program again, so that memory and CPU time are those of one case. The model is a
+//! thread that answers at once; its CPU time is taken off.
+
+#![expect(
+    clippy::expect_used,
+    reason = "a benchmark that cannot be set up has nothing to measure"
+)]
+#![expect(
+    clippy::print_stdout,
+    reason = "a benchmark reports to the person who runs it"
+)]
+
+mod baseline;
+mod crowd;
+mod history;
+mod home;
+mod meter;
+mod model;
+
+use std::path::Path;
+use std::process::Command;
+
+/// Histories, by what came before the 36 entries the model still reads.
+const HISTORIES: [(&str, usize); 4] = [
+    ("36 entries", 0),
+    ("1 MB", 1_000_000),
+    ("4 MB", 4_000_000),
+    ("8 MB", 8_000_000),
+];
+
+const CROWDS: [usize; 3] = [1, 50, 200];
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["seed", dir, bytes] => history::seed(Path::new(dir), number(bytes)),
+        ["turns", dir, what, turns] => history::turns(Path::new(dir), what, number(turns)),
+        ["crowd", dir, sessions, threads] => {
+            crowd::run(Path::new(dir), number(sessions), number(threads));
+        }
+        // Cargo's own words, such as `--bench`, and a filter.
+        _ => all(words.iter().find(|word| !word.starts_with('-')).copied()),
+    }
+}
+
+fn number(word: &str) -> usize {
+    word.parse().expect("a number")
+}
+
+fn all(filter: Option<&str>) {
+    let wanted = |part: &str| filter.is_none_or(|filter| part.contains(filter));
+    let (history, crowd) = (wanted("history"), wanted("crowd"));
+    if history || crowd {
+        baseline::print();
+    }
+    if history {
+        histories();
+    }
+    if crowd {
+        crowds();
+    }
+}
+
+/// What a turn costs after a longer and longer past. The context is the same each time.
+fn histories() {
+    println!("\na turn of ten calls (history)      CPU      ratio    fsyncs   fsyncs of \"hi\"");
+    let mut first = None;
+    for (name, bytes) in HISTORIES {
+        let dir = tempfile::tempdir().expect("a folder");
+        again(dir.path(), &["seed", &bytes.to_string()]);
+        let cpu: f64 = again(dir.path(), &["turns", "calls", "4"])
+            .trim()
+            .parse()
+            .expect("milliseconds");
+        let first = *first.get_or_insert(cpu);
+        let fsyncs = |what: &str| match history::fsyncs_per_turn(dir.path(), what) {
+            Some(count) => format!("{count:.1}"),
+            None => "no strace".to_owned(),
+        };
+        println!(
+            "{name:<28} {cpu:>8.1} ms {:>8.2} × {:>8} {:>10}",
+            cpu / first,
+            fsyncs("calls"),
+            fsyncs("hi"),
+        );
+    }
+}
+
+fn crowds() {
+    println!(
+        "\nsessions in one process                  turns/s  CPU/turn   added p50       p99  \
+         stall p50      p99      max       RSS      peak"
+    );
+    for threads in [1, 2] {
+        for sessions in CROWDS {
+            let dir = tempfile::tempdir().expect("a folder");
+            let told = again(
+                dir.path(),
+                &["crowd", &sessions.to_string(), &threads.to_string()],
+            );
+            print!("{told}");
+        }
+    }
+}
+
+/// This program once more, with the folder put behind the first word. Gives what it printed.
+fn again(dir: &Path, words: &[&str]) -> String {
+    let output = Command::new(std::env::current_exe().expect("this program"))
+        .arg(words[0])
+        .arg(dir)
+        .args(&words[1..])
+        .output()
+        .expect("this program runs");
+    assert!(
+        output.status.success(),
+        "{words:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).expect("text")
+}

@@ -1,0 +1,144 @@
+//! How good the search of memory is: `cargo xtask retrieval-bench DIR [MODE] [json] [KEY=VALUE]…`
+//!
+//! DIR is a set or a folder of sets: `queries.jsonl` beside `docs.jsonl` or beside folders of
+//! notes. MODE is best, keyword, vector or compat. `only=NAME` takes one set of a folder; other keys
+//! are weights of the ranking.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program for people"
+)]
+
+mod figures;
+mod runner;
+mod sets;
+
+use std::error::Error;
+
+use chela_memory::chunk::Cut;
+use chela_memory::embed::{Embedder, LocalTable};
+use chela_memory::search::{Shares, Weights};
+use chela_memory::settings::{MemorySettings, QueryMode};
+use runner::{BenchRequest, SetReport};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut settings = MemorySettings::default();
+    let mut weights = Weights::default();
+    let mut dir = String::from(".");
+    let mut only = String::new();
+    let mut json = false;
+    #[cfg_attr(
+        not(feature = "minilm"),
+        expect(unused_mut, reason = "set by a feature")
+    )]
+    let mut embedder: Box<dyn Embedder> = Box::new(LocalTable);
+    for argument in std::env::args().skip(1) {
+        match argument.as_str() {
+            "keyword" => settings.query.mode = QueryMode::Keyword,
+            "vector" => settings.query.mode = QueryMode::Vector,
+            "compat" => {
+                settings.query.mode = QueryMode::Compat;
+                settings.cut = Cut::Fixed {
+                    tokens: 400,
+                    overlap: 80,
+                };
+            }
+            "best" => settings.query.mode = QueryMode::Best,
+            "json" => json = true,
+            other => match other.split_once('=') {
+                Some(("only", name)) => only = name.to_owned(),
+                #[cfg(feature = "minilm")]
+                Some(("minilm", path)) => {
+                    embedder = Box::new(chela_memory::embed::minilm::MiniLm::new(path));
+                }
+                Some((key, value)) => set(&mut weights, key, value.parse().unwrap_or_default()),
+                None => dir = other.to_owned(),
+            },
+        }
+    }
+    let request = BenchRequest {
+        settings: &settings,
+        weights: &weights,
+        embedder: Some(embedder.as_ref()),
+    };
+    let dir = if only.is_empty() {
+        dir
+    } else {
+        format!("{dir}/{only}")
+    };
+    let reports = runner::run(dir.as_ref(), &request)?;
+    if json {
+        println!("{}", serde_json::to_string_pretty(&reports)?);
+    } else {
+        reports.iter().for_each(print_report);
+    }
+    Ok(())
+}
+
+fn print_report(report: &SetReport) {
+    let (all, a, b) = (report.all, report.tuned, report.held_out);
+    println!(
+        "{:20} r5 {:.3} ({:.3}/{:.3}) r6 {:.3} r10 {:.3} mrr {:.3} ndcg {:.3} | chars {:.3} {:.3} {:.3} ({:.3} {:.3} {:.3} / {:.3} {:.3} {:.3}) | {:.2} ms/q, {} chunks, {:.0} chunks/s",
+        report.set,
+        all.recall_at_5,
+        a.recall_at_5,
+        b.recall_at_5,
+        all.recall_at_6,
+        all.recall_at_10,
+        all.mrr,
+        all.ndcg_at_10,
+        all.recall_in_1500,
+        all.recall_in_4200,
+        all.recall_in_8400,
+        a.recall_in_1500,
+        a.recall_in_4200,
+        a.recall_in_8400,
+        b.recall_in_1500,
+        b.recall_in_4200,
+        b.recall_in_8400,
+        report.ms_per_query,
+        report.chunks,
+        report.index_chunks_per_second,
+    );
+}
+
+fn set(weights: &mut Weights, key: &str, value: f32) {
+    match key {
+        "k1" => weights.k1 = value,
+        "k1long" => weights.k1_long = value,
+        "blong" => weights.b_long = value,
+        "b" => weights.b = value,
+        "pages" => both(weights, |shares| shares.pages = value),
+        "prose" => both(weights, |shares| shares.prose = value),
+        "names" => both(weights, |shares| shares.names = value),
+        "code" => both(weights, |shares| shares.code = value),
+        "before" => weights.before = value,
+        "after" => weights.after = value,
+        "section" => weights.section = value,
+        "day" => weights.asked_day = value,
+        "closer" => weights.closer = value as usize,
+        "closersubject" => weights.closer_subject = value as usize,
+        "coverage" => weights.coverage = value,
+        "pairs" => weights.pairs = value,
+        "soft" => weights.soft = value,
+        "coveragesubject" => weights.coverage_subject = value,
+        "softsubject" => weights.soft_subject = value,
+        "subjectfrom" => weights.subject_from = value,
+        "close" => weights.close = value,
+        "title" => weights.title = value,
+        "aw" => weights.agreed_words = value,
+        "am" => weights.agreed_meaning = value,
+        "common" => weights.common_name = value,
+        other => eprintln!("no weight {other}"),
+    }
+}
+
+/// One model is asked: whichever shares are its own.
+fn both(weights: &mut Weights, change: impl Fn(&mut Shares)) {
+    change(&mut weights.table);
+    change(&mut weights.network);
+}
+
+#[cfg(test)]
+mod tests;

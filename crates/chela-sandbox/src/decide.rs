@@ -1,0 +1,355 @@
+//! Is a session sandboxed, and how?
+
+use std::path::{Path, PathBuf};
+
+use chela_config::model::{Sandbox, SandboxMode, SandboxScope, WorkspaceAccess};
+use chela_config::{AgentView, Loaded};
+use chela_core::{Host, SessionForm, SessionKey};
+
+use super::bounds::plain;
+use super::egress::Hosts;
+use super::folder::Folder;
+use super::machine::Found;
+use super::plan::{Network, Plan, SCOPES_SIGNALS};
+use super::settings;
+use super::{Backend, Bounds, Machine, Namespaces, Walls};
+
+/// Whose session, and on which machine.
+#[derive(Debug, Clone, Copy)]
+pub struct SandboxAsk<'a> {
+    pub host: &'a Host,
+    pub loaded: &'a Loaded,
+    pub view: &'a AgentView,
+    pub session: &'a SessionKey,
+    /// The channel the message came through; `None` at the terminal.
+    pub channel: Option<&'a str>,
+    /// Folders of skills and the like, to be read inside too.
+    pub readable: &'a [PathBuf],
+}
+
+/// Whether a session runs inside a sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sandboxed {
+    Yes,
+    No,
+}
+
+/// Where the commands of a session run.
+#[derive(Debug, Clone)]
+pub enum Standing {
+    /// On the machine itself, and why.
+    Outside {
+        why: String,
+    },
+    Inside(Box<Plan>),
+    /// It must be sandboxed and cannot be: no command runs.
+    Refused {
+        why: String,
+        access: WorkspaceAccess,
+        folder: PathBuf,
+    },
+}
+
+impl Standing {
+    pub fn sandboxed(&self) -> Sandboxed {
+        match self {
+            Self::Outside { .. } => Sandboxed::No,
+            Self::Inside(_) | Self::Refused { .. } => Sandboxed::Yes,
+        }
+    }
+
+    /// What the workspace is to the session; `None` outside.
+    pub fn access(&self) -> Option<WorkspaceAccess> {
+        match self {
+            Self::Outside { .. } => None,
+            Self::Inside(plan) => Some(plan.access),
+            Self::Refused { access, .. } => Some(*access),
+        }
+    }
+
+    /// Makes the sandbox's own folders, where there is a sandbox.
+    pub fn make_folders(&self, host: &Host) -> Result<(), String> {
+        match self {
+            Self::Inside(plan) => plan.make_folders(host),
+            Self::Refused { .. } | Self::Outside { .. } => Ok(()),
+        }
+    }
+
+    /// Where relative paths start: the workspace where it may be written, else the sandbox's own
+    /// folder.
+    pub fn workdir(&self, workspace: &Path) -> PathBuf {
+        match self {
+            Self::Inside(plan) => plan.workdir.clone(),
+            Self::Refused { access, folder, .. } if *access != WorkspaceAccess::Rw => {
+                folder.clone()
+            }
+            _ => workspace.to_owned(),
+        }
+    }
+}
+
+/// Whether a session is to be sandboxed, whatever the machine allows.
+pub fn wants(ask: &SandboxAsk<'_>) -> bool {
+    outside(ask, settings_of(ask).mode).is_none()
+}
+
+/// Decides for one session. Tries the backends only when one is needed.
+pub fn standing(ask: &SandboxAsk<'_>) -> Standing {
+    let settings = settings_of(ask);
+    if let Some(why) = outside(ask, settings.mode) {
+        return Standing::Outside { why };
+    }
+    let folder = Folder::of(ask.host, &settings, ask.view, ask.session);
+    let plan = inside(ask, &settings, &folder).and_then(|plan| plan.kept().map(|_| plan));
+    match plan {
+        Ok(plan) => Standing::Inside(Box::new(plan)),
+        Err(why) => Standing::Refused {
+            why,
+            access: settings.workspace_access,
+            folder: folder.work(),
+        },
+    }
+}
+
+/// Who shares a sandbox with all shares its settings too; only whether to be in it stays the
+/// agent's own.
+fn settings_of(ask: &SandboxAsk<'_>) -> Sandbox {
+    let own = ask.view.sandbox.value.clone();
+    let shared = &ask.loaded.config.agents.defaults.sandbox;
+    match own.scope == SandboxScope::Shared {
+        true => Sandbox {
+            mode: own.mode,
+            scope: own.scope,
+            workspace_access: own.workspace_access,
+            ..shared.clone()
+        },
+        false => own,
+    }
+}
+
+/// Why a session is not sandboxed.
+fn outside(ask: &SandboxAsk<'_>, mode: SandboxMode) -> Option<String> {
+    /// Where the owner sits at the machine itself.
+    const LOCAL: &[&str] = &["cli", "terminal", "tui", "webchat"];
+    match mode {
+        SandboxMode::Off => Some("sandbox.mode is off".to_owned()),
+        SandboxMode::All => None,
+        SandboxMode::NonMain => {
+            let is_main = matches!(
+                ask.session.form,
+                SessionForm::Main { .. } | SessionForm::Global
+            );
+            // Somebody who writes from outside is not the main session, even where they share it.
+            let is_local = ask.channel.is_none_or(|channel| {
+                LOCAL
+                    .iter()
+                    .any(|local| local.eq_ignore_ascii_case(channel))
+            });
+            (is_main && is_local)
+                .then(|| "sandbox.mode is non-main, and this is the main session".to_owned())
+        }
+    }
+}
+
+fn inside(ask: &SandboxAsk<'_>, settings: &Sandbox, folder: &Folder) -> Result<Plan, String> {
+    let machine = Machine::of(ask.host);
+    let backend = backend(
+        settings.backend.as_deref(),
+        || machine.bwrap(),
+        || machine.landlock(),
+    )?;
+    let mut notes = Vec::new();
+    let workspace = &ask.view.workspace.value;
+    let hidden = [ask.host.user_home.clone(), ask.host.state_dir()];
+    let hidden: Vec<&Path> = hidden.iter().map(PathBuf::as_path).collect();
+    let mut walls = Walls::of_the_system(&hidden);
+    walls.write.push(folder.root.clone());
+    match settings.workspace_access {
+        WorkspaceAccess::None => {}
+        WorkspaceAccess::Ro => walls.read.push(workspace.clone()),
+        WorkspaceAccess::Rw => walls.write.push(workspace.clone()),
+    }
+    if settings.workspace_access != WorkspaceAccess::None {
+        opens_too_much(ask.host, workspace)?;
+    }
+    walls.read.extend(ask.readable.iter().cloned());
+    binds(ask.host, settings, &mut walls, &mut notes);
+    walls.name_both_ways();
+    notes.extend(shortcomings(
+        &backend,
+        settings.workspace_access,
+        &ask.host.compact(workspace),
+    ));
+    let counting = Machine::counting();
+    notes.extend(settings::without_effect(settings, &backend, counting));
+    let network = network(settings, &backend, &mut notes);
+    let exec = ask.view.tools.value.exec.as_ref();
+    let exec = exec.unwrap_or(&ask.loaded.config.tools.exec);
+    Ok(Plan {
+        helper: machine.helper()?.to_owned(),
+        backend,
+        access: settings.workspace_access,
+        scope: settings.scope,
+        workdir: match settings.workspace_access {
+            WorkspaceAccess::Rw => workspace.clone(),
+            _ => folder.work(),
+        },
+        workspace: workspace.clone(),
+        folder: folder.clone(),
+        walls,
+        network,
+        bounds: Bounds::of(&settings.docker, exec.timeout_seconds, &mut notes),
+        counting: counting.clone(),
+        scratch: settings::scratch(&settings.docker, &mut notes),
+        session: ask.session.to_string(),
+        env: settings
+            .docker
+            .env
+            .iter()
+            .map(|(name, value)| (name.clone(), plain(&value.0)))
+            .collect(),
+        notes,
+    })
+}
+
+/// Bubblewrap where it works, else Landlock; or the one the config names.
+fn backend(
+    wanted: Option<&str>,
+    bwrap: impl FnOnce() -> Found,
+    landlock: impl FnOnce() -> Found,
+) -> Found {
+    let wanted = wanted.map(|name| name.trim().to_ascii_lowercase());
+    match wanted.as_deref() {
+        None | Some("" | "auto") => bwrap().or_else(|no_bwrap| {
+            landlock().map_err(|no_landlock| {
+                format!("no sandbox can be built on this machine: {no_bwrap}, and {no_landlock}")
+            })
+        }),
+        Some("bwrap" | "bubblewrap") => bwrap(),
+        Some("landlock") => landlock(),
+        Some(other) => Err(format!(
+            "sandbox.backend `{}` is not supported; use `bwrap` or `landlock`, or leave it out to \
+             get what works here",
+            chela_core::sanitize::literal(other)
+        )),
+    }
+}
+
+/// What a backend does not let commands do, or does not hide, that others would.
+fn shortcomings(backend: &Backend, access: WorkspaceAccess, workspace: &str) -> Vec<String> {
+    let mut notes = Vec::new();
+    let Backend::Landlock {
+        version,
+        namespaces,
+    } = backend
+    else {
+        return notes;
+    };
+    if *namespaces == Namespaces::Given {
+        notes.push(
+            "without bubblewrap or user namespaces, modes, owners and attributes of files cannot \
+             be changed inside (chmod fails), and whether a file outside exists can be asked, \
+             not what is in it"
+                .to_owned(),
+        );
+        if access == WorkspaceAccess::Rw {
+            notes.push(format!(
+                "nothing can be added to {workspace} itself by commands, only to what is in it: \
+                 its .git could not be kept otherwise"
+            ));
+        }
+    }
+    if *version < SCOPES_SIGNALS {
+        notes.push(format!(
+            "version {version} of Landlock does not keep signals inside, so commands can send \
+             none, not even to their own processes"
+        ));
+    }
+    notes
+}
+
+/// A workspace that has the home or state folder inside cannot be shown without them.
+fn opens_too_much(host: &Host, workspace: &Path) -> Result<(), String> {
+    let real = workspace.canonicalize();
+    let real = real.as_deref().unwrap_or(workspace);
+    for (what, path) in [
+        ("the home folder", host.user_home.clone()),
+        ("what Chela keeps", host.state_dir()),
+        ("the config", host.config_file()),
+    ] {
+        let path = path.canonicalize().unwrap_or(path);
+        if path.starts_with(real) {
+            return Err(format!(
+                "the workspace {} has {what} inside, which must stay out of reach; choose a \
+                 folder of its own, or sandbox.workspaceAccess none",
+                host.compact(workspace)
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// `sandbox.docker.binds`, where a folder keeps its place.
+fn binds(host: &Host, settings: &Sandbox, walls: &mut Walls, notes: &mut Vec<String>) {
+    for bind in &settings.docker.binds {
+        let mut parts = bind.split(':');
+        let source = host.expand(parts.next().unwrap_or_default());
+        let (mut target, mut read_only) = (source.clone(), false);
+        for part in parts {
+            match part.trim() {
+                "ro" => read_only = true,
+                "rw" | "" => {}
+                path => target = host.expand(path),
+            }
+        }
+        let shown = chela_core::sanitize::literal(bind).into_owned();
+        let inner = source.starts_with(&host.user_home)
+            || source.starts_with(host.state_dir())
+            || host.user_home.starts_with(&source)
+            || host.state_dir().starts_with(&source);
+        if target != source {
+            notes.push(format!(
+                "sandbox.docker.binds `{shown}` is left out: a folder keeps its path inside"
+            ));
+        } else if inner && !settings.docker.dangerously_allow_external_bind_sources {
+            notes.push(format!(
+                "sandbox.docker.binds `{shown}` is left out: it opens the home folder; \
+                 dangerouslyAllowExternalBindSources allows it"
+            ));
+        } else if read_only {
+            walls.read.push(source);
+        } else {
+            walls.write.push(source);
+        }
+    }
+}
+
+fn network(settings: &Sandbox, backend: &Backend, notes: &mut Vec<String>) -> Network {
+    let named = settings.docker.network.trim();
+    if !named.is_empty() && named != "none" {
+        notes.push(format!(
+            "sandbox.docker.network `{}` is for containers; list the hosts in sandbox.egress",
+            chela_core::sanitize::literal(named)
+        ));
+    }
+    let hosts = Hosts::of(&settings.egress, notes);
+    if hosts.is_empty() {
+        return Network::None;
+    }
+    if let Backend::Landlock {
+        namespaces: Namespaces::Given,
+        ..
+    } = backend
+    {
+        notes.push(
+            "sandbox.egress is left out: without bubblewrap or user namespaces a way out could \
+             not be kept to these hosts, so there is none"
+                .to_owned(),
+        );
+        return Network::None;
+    }
+    Network::Hosts(hosts)
+}
+
+#[cfg(test)]
+mod tests;

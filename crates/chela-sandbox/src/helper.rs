@@ -1,0 +1,66 @@
+//! The other side: what the program does when it starts itself again around a command.
+//!
+//! It runs before anything else is set up, reads no config, and prints nothing unless it fails.
+//! Exit code 125 says that the sandbox failed, not the command.
+
+mod enclose;
+mod filter;
+mod forward;
+mod mounts;
+mod namespaces;
+mod supervise;
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use super::cgroup;
+use super::order::{Order, Probed, Stage};
+
+/// Does what the arguments after the hidden command say: an order, a program, its arguments.
+/// Returns the exit code, or what went wrong; does not return when it becomes the command.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<u8, String> {
+    let mut arguments = arguments.into_iter();
+    let order = arguments.next().unwrap_or_default();
+    let order: Order = serde_json::from_slice(order.as_encoded_bytes())
+        .map_err(|error| format!("the sandbox cannot read its order: {error}"))?;
+    if order.stage == Stage::Probe {
+        return probe();
+    }
+    let program = arguments.next().ok_or("the sandbox was given no program")?;
+    let arguments: Vec<OsString> = arguments.collect();
+    match order.stage {
+        Stage::Join => {
+            cgroup::join(&order.groups)?;
+            let error = Command::new(&program).args(&arguments).exec();
+            Err(format!("{} cannot be run: {error}", program.display()))
+        }
+        Stage::Enter => {
+            enclose::enclose(&order)?;
+            let error = Command::new(&program)
+                .arg0(&order.name)
+                .args(&arguments)
+                .exec();
+            Err(format!(
+                "{} cannot be run inside the sandbox: {error}",
+                program.display()
+            ))
+        }
+        _ => supervise::supervise(&order, &program, &arguments),
+    }
+}
+
+fn probe() -> Result<u8, String> {
+    let landlock = enclose::landlock_version();
+    let own_namespaces = namespaces::enter()
+        .and_then(|()| mounts::can_be_made())
+        .is_ok();
+    let probed = Probed {
+        landlock,
+        own_namespaces,
+    };
+    let text = serde_json::to_string(&probed).map_err(|error| error.to_string())?;
+    use std::io::Write;
+    writeln!(std::io::stdout(), "{text}").map_err(|error| error.to_string())?;
+    Ok(0)
+}

@@ -1,0 +1,204 @@
+//! Giving up, in order: open files, resources, privileges, files, system calls.
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, Ruleset,
+    RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope, path_beneath_rules,
+};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, CpuSet, clear_ambient_capability_set,
+    remove_capability_from_bounding_set, sched_getaffinity, sched_setaffinity, set_capabilities,
+    set_no_new_privs,
+};
+
+use crate::order::{Namespaces, Order, Sockets};
+use crate::{Bounds, Walls};
+
+use super::filter::{self, Attributes, Neighbours, Processors, Rest};
+
+/// The newest rules this was written for.
+const KNOWN: ABI = ABI::V7;
+
+/// Devices that hold nothing.
+pub const DEVICES: &[&str] = &[
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+];
+
+/// Of `/proc` what says something about the machine and nothing about other processes. Its own
+/// folder is not there either: a rule would hold for one process id only.
+const PROC: &[&str] = &[
+    "/proc/cpuinfo",
+    "/proc/filesystems",
+    "/proc/loadavg",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/proc/uptime",
+    "/proc/version",
+    "/proc/sys/kernel/ngroups_max",
+    "/proc/sys/kernel/cap_last_cap",
+    "/proc/sys/kernel/osrelease",
+    "/proc/sys/vm/overcommit_memory",
+];
+
+/// Everything that holds for the command and all it starts.
+pub fn enclose(order: &Order) -> Result<(), String> {
+    no_open_files();
+    limit(&order.bounds, order)?;
+    no_privileges()?;
+    if let Some(walls) = &order.walls {
+        files(walls, order)?;
+    }
+    filter::install(&Rest {
+        sockets: order.sockets,
+        signals: order.signals,
+        neighbours: match order.walls {
+            Some(_) => Neighbours::Seen,
+            None => Neighbours::Hidden,
+        },
+        attributes: match (&order.walls, order.namespaces) {
+            (Some(_), Namespaces::Given) => Attributes::Kept,
+            _ => Attributes::Walled,
+        },
+        processors: match order.bounds.processor_percent {
+            Some(_) => Processors::Fixed,
+            None => Processors::Counted,
+        },
+    })
+}
+
+/// Only input, output and errors go along.
+pub fn no_open_files() {
+    close_fds::CloseFdsBuilder::new().cloexecfrom(3);
+}
+
+/// No capability, now or by running something.
+pub fn no_privileges() -> Result<(), String> {
+    // Without the right to change it, the set below decides alone.
+    for capability in CapabilitySet::all().iter() {
+        let _ = remove_capability_from_bounding_set(capability);
+    }
+    let _ = clear_ambient_capability_set();
+    let nothing = CapabilitySets {
+        effective: CapabilitySet::empty(),
+        permitted: CapabilitySet::empty(),
+        inheritable: CapabilitySet::empty(),
+    };
+    set_capabilities(None, nothing)
+        .and_then(|()| set_no_new_privs(true))
+        .map_err(|error| format!("the sandbox cannot give up privileges: {error}"))
+}
+
+fn limit(bounds: &Bounds, order: &Order) -> Result<(), String> {
+    if let Some(percent) = bounds.processor_percent {
+        stay_on(percent.div_ceil(100))
+            .map_err(|error| format!("the sandbox cannot limit processors: {error}"))?;
+    }
+    // In namespaces of its own only the processes inside count; elsewhere all of the user's do.
+    let counted = match (&order.walls, order.namespaces) {
+        (Some(_), Namespaces::Given) => processes_now(),
+        _ => 0,
+    };
+    let limits = [
+        (Resource::Nproc, bounds.processes + counted),
+        (Resource::Data, bounds.memory),
+        (Resource::Nofile, bounds.open_files),
+        (Resource::Cpu, bounds.cpu_seconds),
+        (Resource::Fsize, bounds.file_bytes),
+        (Resource::Core, 0),
+        // Memory that cannot be swapped out, and queues, count for everyone.
+        (Resource::Memlock, 64 << 10),
+        (Resource::Msgqueue, 819_200),
+    ];
+    for (resource, most) in limits {
+        // What is lower already stays.
+        let most = getrlimit(resource)
+            .maximum
+            .map_or(most, |now| now.min(most));
+        let limit = Rlimit {
+            current: Some(most),
+            maximum: Some(most),
+        };
+        setrlimit(resource, limit)
+            .map_err(|error| format!("the sandbox cannot limit {resource:?}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Uses so many processors and no others. Which ones differs from command to command.
+fn stay_on(count: u64) -> rustix::io::Result<()> {
+    let now = sched_getaffinity(None)?;
+    let all: Vec<usize> = (0..CpuSet::MAX_CPU)
+        .filter(|cpu| now.is_set(*cpu))
+        .collect();
+    let count = usize::try_from(count).unwrap_or(usize::MAX).min(all.len());
+    let first = std::process::id() as usize;
+    let mut few = CpuSet::new();
+    for step in 0..count {
+        few.set(all[(first + step) % all.len()]);
+    }
+    sched_setaffinity(None, &few)
+}
+
+/// Tasks on the machine.
+fn processes_now() -> u64 {
+    let line = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let tasks = line.split_whitespace().nth(3).unwrap_or_default();
+    tasks
+        .split('/')
+        .nth(1)
+        .and_then(|tasks| tasks.parse().ok())
+        .unwrap_or(1_024)
+}
+
+fn files(walls: &Walls, order: &Order) -> Result<(), String> {
+    let known = ABI::from(i32::from(order.landlock)).min(KNOWN);
+    let failed = |error: &dyn std::fmt::Display| format!("Landlock refuses the rules: {error}");
+    let (scopes, network) = (Scope::from_all(known), AccessNet::from_all(known));
+    let ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(known))
+        .and_then(|rules| match scopes.is_empty() {
+            true => Ok(rules),
+            false => rules.scope(scopes),
+        })
+        .and_then(|rules| match order.sockets {
+            // A second wall: no socket can be made in the first place.
+            Sockets::None if !network.is_empty() => rules.handle_access(network),
+            Sockets::None | Sockets::Local => Ok(rules),
+        })
+        .and_then(Ruleset::create)
+        .map_err(|error| failed(&error))?;
+    let special: BitFlags<AccessFs> = AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev;
+    let write = AccessFs::from_all(known) & !special;
+    let use_it = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
+    let use_it = AccessFs::from_all(known) & use_it;
+    let status = ruleset
+        .add_rules(path_beneath_rules(&walls.read, AccessFs::from_read(known)))
+        .and_then(|rules| rules.add_rules(path_beneath_rules(&walls.write, write)))
+        .and_then(|rules| rules.add_rules(path_beneath_rules(DEVICES, use_it)))
+        .and_then(|rules| rules.add_rules(path_beneath_rules(PROC, AccessFs::ReadFile)))
+        .and_then(|rules| rules.restrict_self())
+        .map_err(|error| failed(&error))?;
+    match status.ruleset {
+        RulesetStatus::NotEnforced => Err("Landlock is not there any more".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+/// The version of Landlock; 0: none. Restricts this process to find out.
+pub fn landlock_version() -> u8 {
+    let asked = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .scope(Scope::Signal)
+        .and_then(Ruleset::create)
+        .and_then(|rules| rules.restrict_self());
+    match asked.map(|status| status.landlock) {
+        Ok(LandlockStatus::Available { effective_abi, .. }) => effective_abi as u8,
+        _ => 0,
+    }
+}

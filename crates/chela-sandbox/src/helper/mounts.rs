@@ -1,0 +1,245 @@
+//! A root of its own, without bubblewrap: what is not mounted is not there.
+//!
+//! Landlock alone says nothing about modes, owners and times of files, and it shows whether a
+//! file exists. In a namespace of mounts there is nothing to ask about, and what is there to be
+//! read is mounted read-only.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags, StatVfsMountFlags, statvfs};
+use rustix::io::Errno;
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind_recursive, mount_change,
+    mount_remount, unmount,
+};
+use rustix::process::{chdir, pivot_root};
+
+use super::enclose::DEVICES;
+use crate::Walls;
+
+/// The kernel's tables. Landlock says which of them are read.
+const TABLES: &str = "/proc";
+
+/// Where the new root is put together. What this hides is open already, and no folder that is
+/// shown lies in it.
+const BASE: &str = "/dev";
+
+/// Leaves the root of the machine for one that has the walls and nothing else.
+pub fn enter(walls: &Walls, egress: Option<&Path>) -> Result<(), String> {
+    let failed = |what: &Path, error: &dyn std::fmt::Display| {
+        format!("the sandbox cannot show {}: {error}", what.display())
+    };
+    let root = Path::new("/");
+    let here = std::env::current_dir().map_err(|error| failed(root, &error))?;
+    let base = Path::new(BASE);
+    let parts = parts(walls, egress).map_err(|(path, error)| failed(&path, &error))?;
+    own_tree(base).map_err(|error| failed(base, &error))?;
+    for part in &parts {
+        part.show(base).map_err(|error| failed(&part.at, &error))?;
+    }
+    let writable: Vec<PathBuf> = walls.write.iter().map(|path| within(base, path)).collect();
+    let kept: Vec<PathBuf> = walls.keep.iter().map(|path| within(base, path)).collect();
+    let untouched = within(base, Path::new(TABLES));
+    for point in mount_points(base).map_err(|error| failed(root, &error))? {
+        let open = writable.iter().any(|path| point.starts_with(path))
+            && !kept.iter().any(|path| point.starts_with(path));
+        let is_device = DEVICES
+            .iter()
+            .any(|path| point == within(base, Path::new(path)));
+        if !point.starts_with(&untouched) && !open && !is_device {
+            read_only(&point).map_err(|error| failed(&point, &error))?;
+        }
+    }
+    chdir(base)
+        .and_then(|()| pivot_root(".", "."))
+        .and_then(|()| unmount(".", UnmountFlags::DETACH))
+        .and_then(|()| chdir(&here))
+        .map_err(|error| failed(&here, &error))
+}
+
+/// Whether mounts can be made in this namespace. Spoils it: for trying only.
+pub fn can_be_made() -> io::Result<()> {
+    own_tree(Path::new("/"))
+}
+
+/// Mounts made from here on stay inside, the first of them an empty folder.
+fn own_tree(base: &Path) -> io::Result<()> {
+    mount_change(
+        "/",
+        MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC,
+    )?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    mount("tmpfs", base, "tmpfs", flags, c"mode=0755,size=1m")?;
+    Ok(())
+}
+
+/// Something that will be there.
+struct Part {
+    at: PathBuf,
+    what: What,
+}
+
+enum What {
+    Folder(OwnedFd),
+    File(OwnedFd),
+    /// A link such as `/bin`, whose target is shown by itself.
+    Link(PathBuf),
+}
+
+/// What is shown, opened before anything is hidden. What comes later lies on top.
+fn parts(walls: &Walls, egress: Option<&Path>) -> Result<Vec<Part>, (PathBuf, io::Error)> {
+    let fixed = DEVICES.iter().chain([&TABLES]).map(Path::new);
+    let paths = walls.read.iter().map(PathBuf::as_path).chain(fixed);
+    let paths = paths
+        .chain(walls.write.iter().chain(&walls.keep).map(PathBuf::as_path))
+        .chain(egress);
+    let parts = paths.filter_map(|path| match part(path) {
+        Ok(what) => Some(Ok(Part {
+            at: path.to_owned(),
+            what,
+        })),
+        // What is gone since, or is not for this user, is not there.
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
+            ) && !walls.keep.iter().any(|kept| kept == path) =>
+        {
+            None
+        }
+        Err(error) => Some(Err((path.to_owned(), error))),
+    });
+    parts.collect()
+}
+
+fn part(path: &Path) -> io::Result<What> {
+    if let Ok(target) = std::fs::read_link(path)
+        && path.parent() == Some(Path::new("/"))
+    {
+        return Ok(What::Link(target));
+    }
+    let open = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    Ok(match path.metadata()?.is_dir() {
+        true => What::Folder(open),
+        false => What::File(open),
+    })
+}
+
+impl Part {
+    fn show(&self, base: &Path) -> io::Result<()> {
+        let at = within(base, &self.at);
+        if let Some(parent) = at.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        let open = match &self.what {
+            What::Link(target) => return std::os::unix::fs::symlink(target, &at),
+            What::Folder(open) => {
+                std::fs::create_dir_all(&at)?;
+                open
+            }
+            What::File(open) => {
+                if !at.exists() {
+                    std::fs::File::create(&at)?;
+                }
+                open
+            }
+        };
+        mount_bind_recursive(format!("/proc/self/fd/{}", open.as_raw_fd()), &at)?;
+        Ok(())
+    }
+}
+
+fn within(base: &Path, path: &Path) -> PathBuf {
+    base.join(path.strip_prefix("/").unwrap_or(path))
+}
+
+/// What a mount is besides stays: the kernel allows nothing else here.
+fn read_only(point: &Path) -> io::Result<()> {
+    let now = match statvfs(point) {
+        // Nobody inside can get there either.
+        Err(Errno::ACCESS) => return Ok(()),
+        other => other?.f_flag,
+    };
+    let mut flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV;
+    for (is, stays) in [
+        (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
+        (StatVfsMountFlags::NOATIME, MountFlags::NOATIME),
+        (StatVfsMountFlags::NODIRATIME, MountFlags::NODIRATIME),
+        (StatVfsMountFlags::RELATIME, MountFlags::RELATIME),
+    ] {
+        if now.contains(is) {
+            flags |= stays;
+        }
+    }
+    mount_remount(point, flags, "")?;
+    Ok(())
+}
+
+/// Where something is mounted on the new root. What the machine had there lies beneath.
+fn mount_points(base: &Path) -> io::Result<Vec<PathBuf>> {
+    let table = std::fs::read("/proc/self/mountinfo")?;
+    let mounts: Vec<(&[u8], &[u8], PathBuf)> = table
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| {
+            let mut fields = line.split(|byte| *byte == b' ');
+            let (id, parent) = (fields.next()?, fields.next()?);
+            Some((id, parent, plain(fields.nth(2)?)))
+        })
+        .collect();
+    // The newest lies on top.
+    let root = mounts.iter().rfind(|(_, _, point)| point == base);
+    let mut ours: BTreeSet<&[u8]> = root.map(|(id, _, _)| *id).into_iter().collect();
+    loop {
+        let before = ours.len();
+        let children = mounts.iter().filter(|(_, parent, _)| ours.contains(parent));
+        let children: Vec<&[u8]> = children.map(|(id, _, _)| *id).collect();
+        ours.extend(children);
+        if ours.len() == before {
+            break;
+        }
+    }
+    let ours = mounts.into_iter().filter(|(id, _, _)| ours.contains(id));
+    Ok(ours.map(|(_, _, point)| point).collect())
+}
+
+/// A path without the escapes of the table: `\040` for a blank.
+fn plain(field: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStringExt;
+    let mut path = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((first, after)) = rest.split_first() {
+        let code = after
+            .get(..3)
+            .filter(|_| *first == b'\\')
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        match code {
+            Some(byte) => {
+                path.push(byte);
+                rest = &after[3..];
+            }
+            None => {
+                path.push(*first);
+                rest = after;
+            }
+        }
+    }
+    PathBuf::from(std::ffi::OsString::from_vec(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    #[test]
+    fn escapes_of_the_table_are_read() {
+        assert_eq!(
+            super::plain(br"/home/my\040files\134x"),
+            Path::new(r"/home/my files\x")
+        );
+        assert_eq!(super::plain(br"/a\9"), Path::new(r"/a\9"));
+    }
+}

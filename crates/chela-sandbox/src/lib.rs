@@ -1,0 +1,43 @@
+//! What can a command reach?
+//!
+//! [`standing`] says whether a session is sandboxed and how; a [`Plan`] turns a [`BareCommand`]
+//! into one that starts inside walls the kernel holds. Two backends build them: bubblewrap with
+//! namespaces of its own, and Landlock with seccomp where there is no bubblewrap. Both go through
+//! the [`helper`]: the program starts itself again under a hidden name, gives up what the command
+//! must not have, and becomes the command. What is said of a sandbox, in the prompt and by `chela
+//! sandbox explain`, comes from the same [`Plan`].
+//!
+//! The walls are Linux's. On other systems the same types are there and say that there is no
+//! sandbox: a session that must have one runs no command. What is known of processes and
+//! addresses of the machine is here too, so that the rest of the house need not ask which system
+//! it runs on.
+
+mod bounds;
+mod bubblewrap;
+mod cgroup;
+mod decide;
+mod egress;
+mod family;
+mod folder;
+#[cfg_attr(not(target_os = "linux"), path = "no_helper.rs")]
+pub mod helper;
+mod machine;
+mod order;
+mod plan;
+mod prune;
+mod reachable;
+mod settings;
+mod walls;
+
+pub use bounds::Bounds;
+pub use cgroup::{Cgroup, Counting};
+pub use decide::{SandboxAsk, Sandboxed, Standing, standing, wants};
+pub use egress::{Hosts, Proxy, read_proxy_head};
+pub use family::{Family, FamilyWatch, Leader, MARK};
+pub use machine::{Backend, Machine, is_known};
+pub use order::{HELPER_COMMAND, HELPER_FAILED, Namespaces};
+pub use plan::{BareCommand, Network, Plan, WrappedCommand};
+pub use prune::{Stale, Work, prune, remove, stale};
+pub use reachable::{Lookup, SystemLookup, is_public};
+pub use settings::keys_without_effect;
+pub use walls::Walls;

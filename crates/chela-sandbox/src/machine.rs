@@ -1,0 +1,197 @@
+//! What this machine allows.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use chela_core::Host;
+use serde::Serialize;
+
+use super::cgroup::Counting;
+use super::order::{HELPER_COMMAND, Order, Probed};
+use super::{Namespaces, Walls, bubblewrap};
+
+/// Rules of Landlock before this version leave holes: files could be truncated.
+const LEAST_LANDLOCK: u8 = 3;
+
+/// What builds the walls.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "name", rename_all = "lowercase")]
+pub enum Backend {
+    Bwrap { program: PathBuf },
+    Landlock { version: u8, namespaces: Namespaces },
+}
+
+impl Backend {
+    /// As the config names it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Bwrap { .. } => "bwrap",
+            Self::Landlock { .. } => "landlock",
+        }
+    }
+}
+
+/// Whether a name in the config is one of a backend, or leaves the choice open.
+pub fn is_known(name: &str) -> bool {
+    let name = name.trim().to_ascii_lowercase();
+    ["", "auto", "bwrap", "bubblewrap", "landlock"].contains(&name.as_str())
+}
+
+/// The backends of a machine. Each is tried when it is first asked for, once for the life of
+/// this process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Machine {
+    /// This very program; `None`: its file is not known, so it cannot be started again.
+    helper: Option<PathBuf>,
+    /// Where programs are looked for.
+    path: String,
+}
+
+/// A backend, or why it cannot be had.
+pub type Found = Result<Backend, String>;
+
+impl Machine {
+    pub fn of(host: &Host) -> Self {
+        Self {
+            helper: host.program.clone(),
+            path: host.var("PATH").unwrap_or("/usr/bin:/bin").to_owned(),
+        }
+    }
+
+    pub fn helper(&self) -> Result<&Path, String> {
+        let unknown = "this program does not know its own file, so it cannot be started again";
+        self.helper.as_deref().ok_or_else(|| unknown.to_owned())
+    }
+
+    pub fn bwrap(&self) -> Found {
+        on_linux()?;
+        let helper = self.helper()?;
+        self.once("bwrap", || bwrap(helper, &self.path))
+    }
+
+    pub fn landlock(&self) -> Found {
+        on_linux()?;
+        let helper = self.helper()?;
+        self.once("landlock", || landlock(helper))
+    }
+
+    /// Where groups of processes can be counted.
+    pub fn counting() -> &'static Counting {
+        static FOUND: LazyLock<Counting> = LazyLock::new(|| Counting::find(Path::new("/")));
+        &FOUND
+    }
+
+    fn once(&self, name: &'static str, try_it: impl FnOnce() -> Found) -> Found {
+        type Known = BTreeMap<(Option<PathBuf>, String, &'static str), Found>;
+        static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+        let key = (self.helper.clone(), self.path.clone(), name);
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry(key).or_insert_with(try_it).clone()
+    }
+}
+
+/// Both backends are walls of the Linux kernel. Elsewhere there is none, and nothing is started
+/// to find that out.
+fn on_linux() -> Result<(), String> {
+    match cfg!(target_os = "linux") {
+        true => Ok(()),
+        false => Err(format!(
+            "{} has no sandbox that Chela can use: Landlock and bubblewrap are parts of Linux",
+            std::env::consts::OS
+        )),
+    }
+}
+
+fn bwrap(helper: &Path, path: &str) -> Found {
+    let program = std::env::split_paths(path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join("bwrap"))
+        .find(|program| program.is_file())
+        .ok_or("bubblewrap (`bwrap`) is not installed")?;
+    let mut command = Command::new(&program);
+    command.args(bubblewrap::arguments(&bubblewrap::Mounts {
+        walls: &Walls::of_the_system(&[]),
+        helper,
+        egress: None,
+        folder: Path::new("/"),
+        scratch: &[],
+        memory: 1 << 20,
+    }));
+    command.arg(bubblewrap::HELPER);
+    probed(command)
+        .map(|_| Backend::Bwrap { program })
+        .map_err(|why| format!("bubblewrap is installed and does not work here: {why}"))
+}
+
+fn landlock(helper: &Path) -> Found {
+    probed(Command::new(helper)).and_then(landlock_of)
+}
+
+/// What can be built with what a kernel has. Older rules leave holes that nothing else closes;
+/// what newer ones add, the filter of system calls does without them.
+fn landlock_of(found: Probed) -> Found {
+    match found.landlock {
+        0 => Err("this kernel has no Landlock, or it is switched off".to_owned()),
+        version if version < LEAST_LANDLOCK => Err(format!(
+            "this kernel has version {version} of Landlock; {LEAST_LANDLOCK} (Linux 6.2) is needed"
+        )),
+        version => Ok(Backend::Landlock {
+            version,
+            namespaces: match found.own_namespaces {
+                true => Namespaces::Own,
+                false => Namespaces::Given,
+            },
+        }),
+    }
+}
+
+/// Has the helper say what it finds where it runs.
+fn probed(mut command: Command) -> Result<Probed, String> {
+    let order = serde_json::to_string(&Order::probe()).map_err(|error| error.to_string())?;
+    let output = command
+        .arg(HELPER_COMMAND)
+        .arg(order)
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| error.to_string())?;
+    serde_json::from_slice(&output.stdout).map_err(|_| {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = said.lines().last().unwrap_or("it gave no reason");
+        chela_core::sanitize::literal(said).into_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Backend, Namespaces, Probed, landlock_of};
+
+    #[test]
+    fn every_version_of_landlock_is_used_or_refused() {
+        for (version, own_namespaces, used) in [
+            (0, true, None),
+            (1, true, None),
+            (2, true, None),
+            (3, true, Some(Namespaces::Own)),
+            (3, false, Some(Namespaces::Given)),
+            (5, false, Some(Namespaces::Given)),
+            (6, true, Some(Namespaces::Own)),
+            (9, false, Some(Namespaces::Given)),
+        ] {
+            let found = landlock_of(Probed {
+                landlock: version,
+                own_namespaces,
+            });
+            match (found, used) {
+                (Ok(Backend::Landlock { namespaces, .. }), Some(expected)) => {
+                    assert_eq!(namespaces, expected, "{version}");
+                }
+                (Err(why), None) => assert!(why.contains("Landlock"), "{why}"),
+                (found, _) => panic!("{version} {own_namespaces}: {found:?}"),
+            }
+        }
+    }
+}

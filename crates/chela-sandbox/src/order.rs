@@ -1,0 +1,114 @@
+//! What the helper is told, as its first argument.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Bounds, Walls};
+
+/// The hidden command under which the program starts itself again.
+pub const HELPER_COMMAND: &str = "__sandbox-exec";
+
+/// The exit code of a helper that could not build the sandbox, so that nothing was run.
+pub const HELPER_FAILED: u8 = 125;
+
+/// The port on the sandbox's own loopback where the way out begins. Every command has a network
+/// of its own, so it is always free.
+pub const EGRESS_PORT: u16 = 3128;
+
+/// What is to be given up before the command runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Order {
+    pub stage: Stage,
+    /// What the command is told its name is.
+    pub name: String,
+    pub bounds: Bounds,
+    /// Files within reach; `None` where the mounts decide that already.
+    pub walls: Option<Walls>,
+    /// The rules of Landlock to use: those of this version.
+    pub landlock: u8,
+    pub namespaces: Namespaces,
+    pub sockets: Sockets,
+    pub signals: Signals,
+    /// The socket of the proxy, where there is a way out.
+    pub egress: Option<PathBuf>,
+    /// Where to join the groups whose limits hold.
+    pub groups: Vec<PathBuf>,
+}
+
+impl Order {
+    /// Asks what the machine allows.
+    pub fn probe() -> Self {
+        Self {
+            stage: Stage::Probe,
+            name: String::new(),
+            bounds: Bounds::none(),
+            walls: None,
+            landlock: 0,
+            namespaces: Namespaces::Given,
+            sockets: Sockets::None,
+            signals: Signals::Fenced,
+            egress: None,
+            groups: Vec::new(),
+        }
+    }
+
+    /// Joins these groups and becomes what follows.
+    pub fn join(groups: Vec<PathBuf>) -> Self {
+        Self {
+            stage: Stage::Join,
+            groups,
+            ..Self::probe()
+        }
+    }
+}
+
+/// What the helper becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stage {
+    /// Says what this machine allows, and ends.
+    Probe,
+    /// Joins the groups and becomes the program, which builds the walls.
+    Join,
+    /// Stays outside, keeps the way out open and ends whatever the command leaves behind.
+    Supervise,
+    /// Becomes the command.
+    Enter,
+}
+
+/// Whether network, IPC and mounts are the sandbox's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Namespaces {
+    /// Those around it: bubblewrap made them, or the machine allows none.
+    Given,
+    /// Made by the helper.
+    Own,
+}
+
+/// Which sockets may be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Sockets {
+    None,
+    /// TCP and UDP, which lead no further than the own loopback, and sockets that are files:
+    /// only files inside can be reached.
+    Local,
+}
+
+/// What keeps signals from processes outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Signals {
+    /// Processes outside cannot be named or are out of scope.
+    Fenced,
+    /// No scope is known to this kernel, so none are sent.
+    Denied,
+}
+
+/// What this machine allows, as the probe says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Probed {
+    /// The version of Landlock; 0: none.
+    pub landlock: u8,
+    /// Network, IPC and mounts of its own can be had.
+    pub own_namespaces: bool,
+}

@@ -1,0 +1,27 @@
+//! Transcripts from elsewhere: whatever the lines are, nothing panics; what was read in can be
+//! written out, and read in again it is the same.
+#![no_main]
+
+use chela_agent::session::Sessions;
+use chela_core::Host;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let host = Host::fixed("/nowhere");
+    let Ok(sessions) = Sessions::in_memory(&host) else {
+        return;
+    };
+    let Ok(imported) = sessions.import_jsonl(data, None) else {
+        return;
+    };
+    let context = sessions.context(&imported.session).unwrap();
+    let mut written = Vec::new();
+    sessions
+        .export_jsonl(&imported.session, &mut written)
+        .unwrap();
+
+    let others = Sessions::in_memory(&host).unwrap();
+    let again = others.import_jsonl(written.as_slice(), None).unwrap();
+    assert_eq!(again.skipped, [], "{}", String::from_utf8_lossy(&written));
+    assert_eq!(others.context(&again.session).unwrap(), context);
+});

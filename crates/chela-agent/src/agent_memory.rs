@@ -9,9 +9,9 @@ use chela_memory::settings::{SourceKind, configured_index_file};
 use chela_memory::source::Places;
 use chela_memory::transcript::{SessionFacts, SessionMessage, TranscriptError, TranscriptSource};
 use chela_memory::{AgentMemory, MemoryParts, MemorySettings, index_file};
+use chela_session::SessionError;
 
 use crate::file_trust::FileTrust;
-use crate::session::SessionError;
 use crate::vectors::vectors_of;
 
 /// What a memory is made from.

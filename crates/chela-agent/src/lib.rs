@@ -19,6 +19,7 @@ pub mod knobs;
 mod local;
 pub mod sandbox;
 mod secrets;
+mod session_transcripts;
 pub mod skills;
 pub mod slash;
 pub mod subagents;

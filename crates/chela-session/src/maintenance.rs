@@ -9,7 +9,7 @@ use chela_config::model::{BareUnit, MaintenanceMode, OrOff};
 use chela_core::SessionForm;
 use serde::Serialize;
 
-use super::list::{Filter, Show, remove_row};
+use super::list::{Filter, Show};
 use super::record::SessionInfo;
 use super::store::{SessionError, SessionId, Sessions};
 
@@ -111,12 +111,11 @@ impl Sessions {
     /// What the rules would remove now. Changes nothing.
     pub async fn plan_cleanup(&self, rules: &MaintenanceRules) -> Result<Cleanup, SessionError> {
         let now = self.now();
-        let all = self
-            .list(&Filter {
-                show: Show::Everything,
-                ..Filter::default()
-            })
-            .await?;
+        let everything = Filter {
+            show: Show::Everything,
+            ..Filter::default()
+        };
+        let all = self.list(&everything).await?;
         let parents: BTreeSet<&SessionId> =
             all.iter().filter_map(|info| info.parent.as_ref()).collect();
         let free = |info: &&SessionInfo| !is_protected(info, rules, &parents, now);
@@ -144,8 +143,8 @@ impl Sessions {
         }
 
         let archives = self.archives();
-        let bytes_before =
-            self.file_bytes() + archives.iter().map(|(_, size, _)| size).sum::<u64>();
+        let bytes_before = self.store.stored_bytes().await?
+            + archives.iter().map(|(_, size, _)| size).sum::<u64>();
         let freed = |doomed: &[Doomed]| doomed.iter().map(|doomed| doomed.bytes).sum::<u64>();
         let mut bytes_after = bytes_before.saturating_sub(freed(&doomed));
         let mut old_archives = Vec::new();
@@ -186,18 +185,15 @@ impl Sessions {
                 continue;
             };
             if !session.fresh {
-                cleaned
-                    .archives_written
-                    .push(self.write_archive(&session).await?);
+                let archive = self.write_archive(&session).await?;
+                cleaned.archives_written.push(archive);
             }
-            self.write(|transaction| remove_row(transaction, session.row))?;
+            self.remove(&session).await?;
             cleaned.sessions += 1;
         }
         if cleaned.sessions > 0 {
             // Gives the space back; best effort, another process may be reading.
-            let _ = self.read(|connection| {
-                connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE); VACUUM;")
-            });
+            let _ = self.store.give_room_back().await;
         }
         Ok(cleaned)
     }
@@ -246,17 +242,6 @@ impl Sessions {
             .collect();
         found.sort_by(|a, b| (a.2, &a.0).cmp(&(b.2, &b.0)));
         found
-    }
-
-    /// Size of the file with its journal.
-    pub fn file_bytes(&self) -> u64 {
-        let mut journal = self.path().as_os_str().to_owned();
-        journal.push("-wal");
-        [self.path().to_owned(), PathBuf::from(journal)]
-            .iter()
-            .filter_map(|path| std::fs::metadata(path).ok())
-            .map(|known| known.len())
-            .sum()
     }
 }
 

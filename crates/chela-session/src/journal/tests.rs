@@ -421,3 +421,33 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_journal_that_is_gone_is_missed() {
+    let desk = Desk::new();
+    assert_eq!(desk.journal.loss(), None);
+    desk.change("t1", TAINTED, "a.txt", Some("something from outside"));
+    assert_eq!(desk.journal.loss(), None);
+    let path = desk.journal.path().to_owned();
+    let again = || {
+        let host = Host::fixed(desk._home.path());
+        let retention = Retention {
+            age: Duration::from_secs(86_400),
+            bytes: 1 << 20,
+        };
+        Journal::of(&host, &AgentId::main(), retention)
+    };
+    assert_eq!(again().loss(), None);
+    for empty in [false, true] {
+        let _ = std::fs::remove_file(&path);
+        if empty {
+            std::fs::write(&path, "").unwrap();
+        }
+        let journal = again();
+        let told = journal.loss().unwrap().to_string();
+        assert!(told.contains("journal.sqlite is empty or gone"), "{told}");
+        // Looking for it makes no new one.
+        assert!(!journal.is_foreign(&desk.path("a.txt")).unwrap());
+        assert!(again().loss().is_some());
+    }
+}

@@ -2,7 +2,7 @@
 //! goes on to a server is one request for that host, however a server cuts lines.
 #![no_main]
 
-use chela_tools::sandbox::read_proxy_head;
+use chela_sandbox::read_proxy_head;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -10,18 +10,9 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value};
 
 const SINKS: &[Sink] = &[
-    Sink {
-        argument: "to",
-        kind: SinkKind::Recipient,
-    },
-    Sink {
-        argument: "url",
-        kind: SinkKind::Url,
-    },
-    Sink {
-        argument: "text",
-        kind: SinkKind::Text,
-    },
+    Sink::new("to", SinkKind::Recipient),
+    Sink::new("url", SinkKind::Url),
+    Sink::new("text", SinkKind::Text),
 ];
 
 fuzz_target!(|input: (&str, &str, &str, &str, &str)| {

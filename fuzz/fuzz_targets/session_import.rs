@@ -2,8 +2,9 @@
 //! written out, and read in again it is the same.
 #![no_main]
 
-use chela_agent::session::Sessions;
 use chela_core::Host;
+use chela_session::Sessions;
+use chela_store::block_on;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -11,17 +12,15 @@ fuzz_target!(|data: &[u8]| {
     let Ok(sessions) = Sessions::in_memory(&host) else {
         return;
     };
-    let Ok(imported) = sessions.import_jsonl(data, None) else {
+    let Ok(imported) = block_on(sessions.import_jsonl(data, None)) else {
         return;
     };
-    let context = sessions.context(&imported.session).unwrap();
+    let context = block_on(sessions.context(&imported.session)).unwrap();
     let mut written = Vec::new();
-    sessions
-        .export_jsonl(&imported.session, &mut written)
-        .unwrap();
+    block_on(sessions.export_jsonl(&imported.session, &mut written)).unwrap();
 
     let others = Sessions::in_memory(&host).unwrap();
-    let again = others.import_jsonl(written.as_slice(), None).unwrap();
+    let again = block_on(others.import_jsonl(written.as_slice(), None)).unwrap();
     assert_eq!(again.skipped, [], "{}", String::from_utf8_lossy(&written));
-    assert_eq!(others.context(&again.session).unwrap(), context);
+    assert_eq!(block_on(others.context(&again.session)).unwrap(), context);
 });

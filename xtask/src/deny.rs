@@ -219,8 +219,7 @@ fn sources(rules: &DenyRules, locked: &[LockedCrate], findings: &mut Vec<String>
 fn wildcards(known: &[KnownCrate], findings: &mut Vec<String>) {
     let ours = known.iter().filter(|package| package.source.is_none());
     for package in ours {
-        let mut any = package.dependencies.iter();
-        for dependency in any.by_ref() {
+        for dependency in &package.dependencies {
             if dependency.req == "*" && dependency.path.is_none() {
                 findings.push(format!(
                     "{} takes any version of {}",

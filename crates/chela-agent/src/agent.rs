@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use chela_config::{AgentView, Loaded};
 use chela_core::secret::{Redactor, Secret, is_guessable};
-use chela_core::{AgentId, Host, SessionKey};
+use chela_core::{AgentId, Host, SessionKey, ok_or_warn};
 use chela_ledger::Ledger;
 use chela_memory::AgentMemory;
 use chela_memory::transcript::TranscriptSource;
@@ -210,7 +210,11 @@ impl Agents {
     pub fn ledger(&self) -> Option<Arc<Ledger>> {
         self.ledger
             .get_or_init(|| {
-                let ledger = Ledger::open(&self.host).ok()?;
+                let opened = Ledger::open(&self.host);
+                let ledger = ok_or_warn!(
+                    opened,
+                    "the ledger cannot be opened: nothing but reading is done"
+                )?;
                 ledger.hide_with(self.redactor());
                 Some(Arc::new(ledger))
             })

@@ -3,12 +3,12 @@
 //! Nobody has a reason to repeat it, so wherever it turns up something is being carried out. The
 //! redactor knows it as it knows every secret; this module keeps where it was planted.
 
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use chela_core::Host;
+use chela_files::{FileMode, Placement, create_file};
 use serde::{Deserialize, Serialize};
 
 /// What every canary begins with, so that the redactor knows one by its shape.
@@ -156,16 +156,11 @@ fn write_new(path: &Path, text: &str) -> Result<(), CanaryError> {
         path: path.to_owned(),
         source,
     };
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(fail)?;
+    match create_file(path, text.as_bytes(), FileMode::Private) {
+        Ok(Placement::Placed) => Ok(()),
+        Ok(Placement::Changed) => Err(fail(ErrorKind::AlreadyExists.into())),
+        Err(error) => Err(fail(error.source)),
     }
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-        .map_err(fail)?;
-    file.write_all(text.as_bytes()).map_err(fail)
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chela_config::AgentView;
-use chela_core::{AgentId, Audience, SessionForm, SessionKey};
+use chela_core::{AgentId, Audience, SessionForm, SessionKey, ok_or_debug, ok_or_warn};
 use chela_guard::flow::{Provenance, Taint};
 use chela_model::{Chain, ResolveError, Usage};
 use chela_tools::exec::Commands;
@@ -222,7 +222,10 @@ impl Conversation {
         };
         let commands = toolset::commands(&place, spool, &secrecy);
         // Without them commands and file tools say what is wrong when they are used.
-        let _ = commands.sandbox().make_folders(&agents.host);
+        ok_or_warn!(
+            commands.sandbox().make_folders(&agents.host),
+            "the sandbox has no folders"
+        );
         let seen = Arc::new(Seen::inheriting(role.seen));
         let writes = Writes::new(
             Arc::clone(&agents),
@@ -272,6 +275,14 @@ impl Conversation {
         message: Inbound,
         surface: &dyn Surface,
     ) -> Result<TurnOutcome, TurnError> {
+        crate::turn::survive(self, self.say_next(message, surface)).await
+    }
+
+    async fn say_next(
+        &self,
+        message: Inbound,
+        surface: &dyn Surface,
+    ) -> Result<TurnOutcome, TurnError> {
         let _turn = self.turn.lock().await;
         if let Some(halt) = Halt::look(&self.agents.host) {
             return Err(TurnError::Halted(halt));
@@ -306,7 +317,7 @@ impl Conversation {
     /// Asks a local server what it runs, once: the window of its model decides how much of the
     /// prompt fits.
     pub async fn know_models(&self) {
-        let Ok(chain) = self.chain() else {
+        let Some(chain) = ok_or_debug!(self.chain(), "there is no model to ask about") else {
             return;
         };
         // Before anything is written or sent, so that neither holds it.
@@ -327,6 +338,7 @@ impl Conversation {
 
     /// Ends the turn that runs, at once, also inside a tool, and the sub-agents that run.
     pub fn stop(&self) {
+        tracing::info!(key = %self.key, "told to stop");
         self.children.0.stop();
         self.stopping.store(true, Ordering::SeqCst);
         self.stopped.notify_waiters();
@@ -458,6 +470,7 @@ impl Conversation {
         });
         self.refresh_settings().await?;
         if moved {
+            tracing::info!(key = %self.key, session = session.id.as_str(), "the session begins anew");
             self.agents.assembler.refresh(&self.view.id);
             self.note_replaced(&session).await;
         }

@@ -6,7 +6,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use chela_core::Host;
+use chela_core::{Host, ok_or_debug};
+use chela_files::{FileMode, write_file};
 use serde::{Deserialize, Serialize};
 
 /// How often a running call looks at it.
@@ -52,8 +53,9 @@ impl Halt {
     pub fn look(host: &Host) -> Option<Self> {
         let path = Self::path(host);
         path.exists().then(|| {
-            let text = std::fs::read_to_string(path).unwrap_or_default();
-            serde_json::from_str(&text).unwrap_or_default()
+            let text = std::fs::read_to_string(path);
+            let text = ok_or_debug!(text, "why everything is stopped cannot be read");
+            serde_json::from_str(&text.unwrap_or_default()).unwrap_or_default()
         })
     }
 
@@ -65,12 +67,11 @@ impl Halt {
             reason,
         };
         let text = serde_json::to_string(&halt).unwrap_or_default();
-        let written = std::fs::create_dir_all(host.state_dir())
-            .and_then(|()| std::fs::write(&path, text + "\n"));
-        written.map_err(|error| HaltError {
+        let text = text + "\n";
+        write_file(&path, text.as_bytes(), FileMode::Private).map_err(|error| HaltError {
             path,
             what: "written",
-            error,
+            error: error.source,
         })
     }
 

@@ -3,12 +3,12 @@
 //! Phone numbers are few enough to try them all, so a plain hash hides nothing. Where the operator
 //! set no secret, a random one is made once and kept beside the other state.
 
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use chela_core::Host;
+use chela_files::{FileMode, Placement, create_file};
 
 /// Why there is no secret.
 #[derive(Debug, thiserror::Error)]
@@ -35,27 +35,14 @@ pub fn installation_secret(host: &Host) -> Result<String, SecretError> {
     if let Some(secret) = read(&path).map_err(fail)? {
         return Ok(secret);
     }
-    fs::create_dir_all(&dir).map_err(fail)?;
     let secret = host.random_hex(BYTES);
-    // Written aside and linked into place, so that no one ever reads half a secret and the first
-    // of two processes wins.
-    let draft = dir.join(format!("owner-secret.{}", host.random_hex(8)));
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&draft)
-        .map_err(fail)?;
-    let written = writeln!(file, "{secret}")
-        .and_then(|()| file.sync_all())
-        .and_then(|()| fs::hard_link(&draft, &path));
-    let _ = fs::remove_file(&draft);
-    match written {
-        Ok(()) => Ok(secret),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => read(&path)
+    // No one ever reads half a secret, and the first of two processes wins.
+    match create_file(&path, format!("{secret}\n").as_bytes(), FileMode::Private) {
+        Ok(Placement::Placed) => Ok(secret),
+        Ok(Placement::Changed) => read(&path)
             .map_err(fail)?
             .ok_or_else(|| fail(ErrorKind::InvalidData.into())),
-        Err(error) => Err(fail(error)),
+        Err(error) => Err(fail(error.source)),
     }
 }
 

@@ -7,8 +7,9 @@ use std::thread::JoinHandle;
 
 use chela_config::Loaded;
 use chela_config::model::{BareUnit, OrOff};
-use chela_core::AgentId;
+use chela_core::{AgentId, ok_or_warn};
 use chela_ledger::{Ledger, Retention};
+use chela_store::block_on;
 
 use crate::agent::Agents;
 use chela_session::{Filter, SessionError, Sessions};
@@ -56,24 +57,29 @@ impl Agents {
         // What cannot be put away now is put away another day.
         let work = move || {
             for agent in agents.loaded.agents() {
-                let _ = chela_store::block_on(agents.put_away(&agent));
+                ok_or_warn!(block_on(agents.put_away(&agent)), "old sessions are not put away", agent = %agent);
             }
             chela_sandbox::prune(&agents.host, &agents.loaded);
-            if let Ok(Some(ledger)) = Ledger::open_existing(&agents.host) {
-                let _ = ledger.retain_daily(retention(&agents.loaded));
+            crate::leftovers::sweep_daily(&agents.host, &agents.loaded);
+            let ledger = Ledger::open_existing(&agents.host);
+            if let Some(Some(ledger)) = ok_or_warn!(ledger, "old records are not put away") {
+                let kept = ledger.retain_daily(retention(&agents.loaded));
+                ok_or_warn!(kept, "old records are not put away");
             }
         };
         let thread = std::thread::Builder::new()
             .name("keeping".to_owned())
             .spawn(work);
-        *self.at_work() = thread.ok();
+        *self.at_work() = ok_or_warn!(thread, "nothing is put away: no thread to be had");
     }
 
     /// Waits for what was begun, so that a process which lives for one answer gets it done too.
     pub fn finish_keeping(&self) {
         let thread = self.at_work().take();
         if let Some(thread) = thread {
-            let _ = thread.join();
+            if thread.join().is_err() {
+                tracing::error!("putting away broke off");
+            }
         }
     }
 

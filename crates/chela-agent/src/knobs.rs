@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use chela_config::model::{self, Secret, SecretSource};
-use chela_config::{AgentView, Loaded, Provenance, Resolved};
+use chela_config::{AgentView, Loaded, ResolvedValue, ValueProvenance};
 use chela_core::cut::Limit;
 use chela_core::{AgentId, Audience, Origin, SessionForm, SessionKey, Trust};
 use chela_prompt::{
@@ -290,9 +290,9 @@ fn extra_files(config: &chela_config::Config) -> Vec<String> {
 }
 
 /// The key a value was set at, as an origin.
-fn origin(from: &Provenance, usual: &str) -> Origin {
+fn origin(from: &ValueProvenance, usual: &str) -> Origin {
     match from {
-        Provenance::Defaults { path, .. } | Provenance::Agent { path, .. } => {
+        ValueProvenance::Defaults { path, .. } | ValueProvenance::Agent { path, .. } => {
             Origin::config(path.to_string())
         }
         _ => Origin::config(usual),
@@ -308,7 +308,7 @@ pub(crate) fn built_in_heartbeat() -> Sourced<String> {
     )
 }
 
-fn heartbeat_prompt(view: &Resolved<chela_config::HeartbeatView>) -> Sourced<String> {
+fn heartbeat_prompt(view: &ResolvedValue<chela_config::HeartbeatView>) -> Sourced<String> {
     match &view.value.prompt {
         Some(prompt) => Sourced::new(
             prompt.clone(),

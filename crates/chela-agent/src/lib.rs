@@ -16,6 +16,7 @@ pub mod halt;
 mod installation_secret;
 pub mod keeping;
 pub mod knobs;
+pub mod leftovers;
 mod local;
 pub mod sandbox;
 mod secrets;

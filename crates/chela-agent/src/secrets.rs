@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chela_config::model::{NamedSecret, Secret as Written, SecretReference};
+use chela_config::model::{NamedSecret, Secret as Written};
 use chela_config::{KeyPath, Loaded, is_secret_key, secrets_in};
 use chela_core::secret::{CANARY, Pattern, Redactor, Secret, is_guessable};
-use chela_core::{AgentId, Host};
+use chela_core::{AgentId, Host, ok_or_warn};
 use chela_model::KeySource;
 use chela_tools::handles::{Destination, Fetching, Handles, Kind, unknown};
 use futures_util::FutureExt;
@@ -20,7 +20,10 @@ const TELLING: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
 
 /// What takes secrets out of everything an agent keeps, shows or sends.
 pub(crate) fn redactor(host: &Host, loaded: &Loaded) -> Arc<Redactor> {
-    let key = installation_secret(host).ok();
+    let key = ok_or_warn!(
+        installation_secret(host),
+        "stand-ins for secrets have no digits"
+    );
     let redactor = Redactor::new(key, known(host, loaded));
     Arc::new(redactor.with_patterns(patterns(loaded)))
 }
@@ -56,7 +59,7 @@ pub fn known(host: &Host, loaded: &Loaded) -> Vec<Secret> {
             name: format!("env:{name}"),
             value: value.clone(),
         });
-    let canary = canary::planted(host).ok().flatten();
+    let canary = ok_or_warn!(canary::planted(host), "the canary cannot be read").flatten();
     let canary = canary.map(|canary| Secret {
         name: CANARY.to_owned(),
         value: canary.value().to_owned(),
@@ -86,10 +89,7 @@ fn value_of(host: &Host, loaded: &Loaded, written: &Value) -> Option<String> {
     let secret = match written {
         Value::String(text) => Written::Text(text.clone()),
         Value::Number(number) => return Some(number.to_string()),
-        Value::Object(_) => {
-            let reference: SecretReference = serde_json::from_value(written.clone()).ok()?;
-            Written::Reference(reference)
-        }
+        Value::Object(_) => Written::Reference(chela_config::read_json(written).ok()?),
         _ => return None,
     };
     let source = KeySource::of(&secret, &loaded.config.secrets, host, loaded.env(), "");

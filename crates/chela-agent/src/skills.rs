@@ -2,7 +2,7 @@
 
 use chela_config::{AgentView, Loaded};
 use chela_core::secret::Redactor;
-use chela_core::{ContentHash, Host, Origin, Trust, sanitize};
+use chela_core::{ContentHash, Host, Origin, Trust, ok_or_warn, sanitize};
 use chela_prompt::SkillsListing;
 use chela_skills::{
     AgentSkills, FirstLook, Library, News, Places, Skill, SkillsSettings, Source, config_is_on,
@@ -14,7 +14,10 @@ use chela_workspace::OwnerNotice;
 /// written to keeps no note of that, and is looked at again the next time.
 pub fn skills_of(host: &Host, loaded: &Loaded, view: &AgentView) -> AgentSkills {
     let mut library = library_of(host, loaded, view);
-    let _ = library.settle(&FirstLook);
+    ok_or_warn!(
+        library.settle(&FirstLook),
+        "no note is kept of the skills that were looked into"
+    );
     library.for_agent(&|path| config_is_on(loaded, path))
 }
 

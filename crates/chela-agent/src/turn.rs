@@ -23,6 +23,7 @@ mod request;
 mod rewritten;
 mod room;
 mod screening;
+mod survival;
 mod tail;
 mod told;
 mod wrote;
@@ -31,12 +32,15 @@ use std::pin::Pin;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
+use chela_core::ok_or_warn;
+use chela_core::panics::PanicReport;
 use chela_ledger::Rewrite;
 use chela_model::{
     Chain, Event, Failure, Message, ModelError, Part, Response, Stage, StopReason, Usage,
 };
 use chela_tools::{Answer, Approver, Question};
 use tokio::time::sleep;
+use tracing::Instrument;
 
 use crate::agent::OpenError;
 use crate::conversation::{Conversation, Inbound, Prefix};
@@ -52,6 +56,7 @@ pub use held::put_back;
 pub(crate) use page::Reckoning;
 pub(crate) use partial::Partial;
 pub(crate) use request::thinking_named;
+pub(crate) use survival::survive;
 pub use tail::{Block, BlockKind, Sent};
 
 /// Why a turn came to nothing. The message that began it is kept.
@@ -65,6 +70,10 @@ pub enum TurnError {
     Model(#[from] ModelError),
     #[error("{}", .0.in_words())]
     Halted(Halt),
+    /// A fault in our own code, or in that of a surface. The session goes on with the next
+    /// message.
+    #[error("{}", survival::in_words(.0))]
+    Broken(PanicReport),
 }
 
 /// Runs one turn to its end.
@@ -93,20 +102,64 @@ pub(crate) async fn run_unheard(
     to_its_end(turn).await
 }
 
-async fn to_its_end(mut turn: Turn<'_>) -> Result<TurnOutcome, TurnError> {
+async fn to_its_end(turn: Turn<'_>) -> Result<TurnOutcome, TurnError> {
+    let (talk, session) = (turn.talk, turn.session.clone());
+    // The ids of the spans are those of the ledger. They count at every level.
+    let span = tracing::error_span!(
+        "turn",
+        turn = turn.book.turn(),
+        session = session.id.as_str()
+    );
+    let outcome = survive(talk, run_steps(turn))
+        .instrument(span.clone())
+        .await;
+    let _in_turn = span.enter();
+    match &outcome {
+        Ok(outcome) => tracing::info!(
+            ended = outcome.ended.as_str(),
+            model = outcome.model,
+            steps = outcome.steps,
+            calls = outcome.tool_calls,
+            tokens_in = outcome.usage.input,
+            tokens_out = outcome.usage.output,
+            "the turn ended"
+        ),
+        Err(error) => tracing::warn!(%error, "the turn failed"),
+    }
+    if let Err(TurnError::Broken(_)) = &outcome {
+        let how = "failed".to_owned();
+        let ended = talk.sessions.append(&session, Body::TurnEnded { how });
+        ok_or_warn!(ended.await, "a turn that broke has no outcome on disk");
+    }
+    outcome
+}
+
+/// Step by step, until one is the last.
+async fn run_steps(mut turn: Turn<'_>) -> Result<TurnOutcome, TurnError> {
+    tracing::info!(
+        agent = %turn.talk.view.id,
+        key = %turn.talk.key,
+        model = turn.chain.primary().reference(),
+        tools = turn.prefix.tools.len(),
+        "a turn begins"
+    );
     loop {
         if let Some(limit) = turn.spent.exhausted(turn.now()) {
+            tracing::info!(limit, "the turn came to a limit");
             return turn.end(Ended::Limit(limit)).await;
         }
         if Halt::is_set(&turn.talk.agents.host) {
+            tracing::info!("stopped: every agent is stopped");
             return turn.end(Ended::Stopped).await;
         }
         turn.steered().await?;
         turn.precheck().await?;
-        match turn.step().await {
+        let span = tracing::error_span!("step", step = turn.spent.steps + 1);
+        match turn.step().instrument(span).await {
             Ok(Step::Again) => {}
             Ok(Step::End(ended)) => return turn.end(ended).await,
             Err(TurnError::Model(error)) if error.failure == Failure::ContextOverflow => {
+                tracing::info!("the request is too long for the model: making room");
                 turn.make_room(error).await?;
             }
             Err(error) => return Err(turn.fail(error).await),
@@ -230,6 +283,10 @@ impl<'a> Turn<'a> {
             }
             Event::ToolCall { .. } => {}
             Event::Restarted { why } => {
+                tracing::info!(
+                    why,
+                    "the answer broke off: what was said of it is taken back"
+                );
                 *gate = Gate::new(settings);
                 partial.restart();
                 outlet.drop_held();

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use chela_core::Host;
+use chela_files::{FileMode, write_file};
 use serde::{Deserialize, Serialize};
 
 /// A text that was held back.
@@ -77,12 +78,10 @@ impl Withheld {
             return Err(WithheldError::None(self.id.clone()));
         };
         let text = serde_json::to_string_pretty(self).unwrap_or_default();
-        let written =
-            std::fs::create_dir_all(Self::folder(host)).and_then(|()| std::fs::write(&path, text));
-        written.map_err(|error| WithheldError::File {
+        write_file(&path, text.as_bytes(), FileMode::Private).map_err(|error| WithheldError::File {
             path,
             what: "written",
-            error,
+            error: error.source,
         })
     }
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use chela_core::{AgentId, ContentHash};
+use chela_core::{AgentId, ContentHash, ok_or_debug, ok_or_warn};
 use chela_guard::flow::Taint;
 use chela_tools::process::Processes;
 use chela_workspace::trust::{Custody, Hand, Judged, Kind, TrustError};
@@ -95,7 +95,8 @@ impl Writes {
     }
 
     pub(crate) fn custody(&self) -> Option<Arc<Custody>> {
-        self.agents.assembler.custody(&self.agent).ok()
+        let custody = self.agents.assembler.custody(&self.agent);
+        ok_or_warn!(custody, "nobody watches who writes the agent's files")
     }
 
     /// Looks at what a call may change.
@@ -207,7 +208,8 @@ impl Writes {
     }
 
     fn everything(&self, custody: Arc<Custody>) -> Before {
-        let knobs = self.agents.assembler.knobs(&self.agent).ok();
+        let knobs = self.agents.assembler.knobs(&self.agent);
+        let knobs = ok_or_debug!(knobs, "the settings of an agent cannot be read");
         let extra = knobs.map_or(Vec::new(), |knobs| knobs.bootstrap.extra_files.clone());
         let files = custody.survey(&extra).into_iter();
         Before {

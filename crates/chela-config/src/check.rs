@@ -14,36 +14,36 @@ mod walk;
 pub(crate) use fill::fill_in;
 pub(crate) use later::not_in_use;
 
-use crate::diagnostic::{Diagnostic, Place, Severity};
-use crate::key_path::{KeyPath, Segment};
+use crate::diagnostic::{ConfigDiagnostic, Severity, SourcePlace};
+use crate::key_path::{KeyPath, PathSegment};
 use crate::model::Config;
-use crate::node::{At, Kind, Node};
-use crate::shape::Shaped;
+use crate::node::{ConfigNode, NodeKind, NodeSpan};
+use crate::shape::HasShape;
 
 /// What a check found.
 #[derive(Debug, Default)]
-pub(crate) struct Checked {
-    pub findings: Vec<Finding>,
+pub(crate) struct CheckedTree {
+    pub findings: Vec<CheckFinding>,
     /// What has to go before the config can be used; no path lies inside another.
     pub drops: Vec<KeyPath>,
 }
 
 /// A diagnostic that still knows where its value stands in the bytes of a file.
 #[derive(Debug, Clone)]
-pub(crate) struct Finding {
+pub(crate) struct CheckFinding {
     pub severity: Severity,
     pub code: &'static str,
     pub path: KeyPath,
-    pub at: At,
+    pub at: NodeSpan,
     pub message: String,
     pub hint: Option<String>,
     /// What a tolerant start does about it.
     pub consequence: Option<&'static str>,
 }
 
-impl Finding {
+impl CheckFinding {
     /// As the strict check tells it.
-    pub fn strict(self, place: Option<Place>) -> Diagnostic {
+    pub fn strict(self, place: Option<SourcePlace>) -> ConfigDiagnostic {
         let Self {
             severity,
             code,
@@ -52,7 +52,7 @@ impl Finding {
             hint,
             ..
         } = self;
-        Diagnostic {
+        ConfigDiagnostic {
             severity,
             code,
             path,
@@ -64,7 +64,7 @@ impl Finding {
 
     /// As a start tells it: nothing here stops it, and the consequence is named. What was
     /// meant to protect and cannot be used stays an error, because the default may allow more.
-    pub fn tolerated(mut self, place: Option<Place>) -> Diagnostic {
+    pub fn tolerated(mut self, place: Option<SourcePlace>) -> ConfigDiagnostic {
         if let Some(consequence) = self.consequence {
             self.message = format!("{}; {consequence}", self.message);
         }
@@ -104,14 +104,14 @@ const PROTECTING: [&str; 16] = [
 
 /// Whether a key is there to keep something out.
 fn protects(path: &KeyPath) -> bool {
-    path.segments()
-        .iter()
-        .any(|segment| matches!(segment, Segment::Key(key) if PROTECTING.contains(&key.as_str())))
+    path.segments().iter().any(
+        |segment| matches!(segment, PathSegment::Key(key) if PROTECTING.contains(&key.as_str())),
+    )
 }
 
 /// Checks a config in its present shape (older shapes are migrated before).
-pub(crate) fn check(root: &Node) -> Checked {
-    let mut walk = walk::Walk::new();
+pub(crate) fn check(root: &ConfigNode) -> CheckedTree {
+    let mut walk = walk::ShapeWalk::new();
     walk.document(Config::SHAPE, root);
     let mut checked = walk.finish();
     agents::check(root, &mut checked);
@@ -123,21 +123,21 @@ pub(crate) fn check(root: &Node) -> Checked {
 }
 
 /// The tree without what the check found unusable.
-pub(crate) fn prune(root: &mut Node, drops: &[KeyPath]) {
+pub(crate) fn prune(root: &mut ConfigNode, drops: &[KeyPath]) {
     // Later items first, so that the positions of earlier ones stay true.
     for path in drops.iter().rev() {
         let Some((parent, last)) = path.split_last() else {
-            *root = Node::new(Kind::Object(Vec::new()), root.at);
+            *root = ConfigNode::new(NodeKind::Object(Vec::new()), root.at);
             continue;
         };
         let Some(parent) = root.at_path_mut(&parent) else {
             continue;
         };
         match (last, &mut parent.kind) {
-            (Segment::Key(key), Kind::Object(members)) => {
+            (PathSegment::Key(key), NodeKind::Object(members)) => {
                 members.retain(|member| member.key != *key)
             }
-            (Segment::Index(index), Kind::Array(items)) if *index < items.len() => {
+            (PathSegment::Index(index), NodeKind::Array(items)) if *index < items.len() => {
                 items.remove(*index);
             }
             _ => {}

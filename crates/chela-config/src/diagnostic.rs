@@ -10,7 +10,7 @@ use crate::key_path::KeyPath;
 
 /// A place in a file, as people count: from 1.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
-pub struct Place {
+pub struct SourcePlace {
     pub file: PathBuf,
     pub line: u32,
     pub column: u32,
@@ -18,14 +18,14 @@ pub struct Place {
 
 /// One finding about the config.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Diagnostic {
+pub struct ConfigDiagnostic {
     pub severity: Severity,
     /// A short stable name, such as `unknown-key`.
     pub code: &'static str,
     /// The key concerned; empty for the file as a whole.
     #[serde(serialize_with = "as_text")]
     pub path: KeyPath,
-    pub place: Option<Place>,
+    pub place: Option<SourcePlace>,
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
@@ -35,7 +35,7 @@ fn as_text<S: serde::Serializer>(path: &KeyPath, serializer: S) -> Result<S::Ok,
     serializer.collect_str(path)
 }
 
-impl std::fmt::Display for Diagnostic {
+impl std::fmt::Display for ConfigDiagnostic {
     /// `chela.json:3:5: agents.lst: unknown key (did you mean `agents.list`?)`
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if let Some(place) = &self.place {

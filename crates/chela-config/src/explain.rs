@@ -3,18 +3,18 @@
 use chela_core::AgentId;
 use serde_json::Value;
 
-use crate::diagnostic::Place;
-use crate::key_path::{KeyPath, Segment};
+use crate::diagnostic::SourcePlace;
+use crate::key_path::{KeyPath, PathSegment};
 use crate::load::Loaded;
 use crate::migrate::written_at;
-use crate::node::Node;
+use crate::node::ConfigNode;
 use crate::redact::redacted;
 use crate::schema::{plain_number, shape_at};
-use crate::shape::{Field, Form, Literal, Rules, Shape, tidy_doc};
+use crate::shape::{FieldRules, FieldShape, FixedValue, TextForm, ValueShape, tidy_doc};
 
 /// Everything there is to say about one key.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Explanation {
+pub struct KeyExplanation {
     pub path: KeyPath,
     /// The effective value; secrets are hidden. `None`: not set and without a default.
     pub value: Option<Value>,
@@ -26,7 +26,7 @@ pub struct Explanation {
     /// The words it may be, each with what it means.
     pub allowed: Vec<(String, String)>,
     /// Agents that set it otherwise.
-    pub overridden_by: Vec<Override>,
+    pub overridden_by: Vec<AgentOverride>,
 }
 
 /// Where the value of a key came from.
@@ -34,13 +34,13 @@ pub struct Explanation {
 pub enum ValueSource {
     /// Set in a file.
     File {
-        place: Option<Place>,
+        place: Option<SourcePlace>,
         vars: Vec<String>,
     },
     /// Set in a file under an older name.
     Migrated {
         from: KeyPath,
-        place: Option<Place>,
+        place: Option<SourcePlace>,
         migration: &'static str,
     },
     /// Not set: the default.
@@ -51,21 +51,21 @@ pub enum ValueSource {
 
 /// One agent's own value of a key that is set for all.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Override {
+pub struct AgentOverride {
     pub agent: AgentId,
     pub path: KeyPath,
     pub value: Value,
-    pub place: Option<Place>,
+    pub place: Option<SourcePlace>,
 }
 
 /// Explains a key. `None` if there can be no such key.
-pub fn explain(loaded: &Loaded, path: &KeyPath) -> Option<Explanation> {
+pub fn explain(loaded: &Loaded, path: &KeyPath) -> Option<KeyExplanation> {
     let path = &present(loaded, path);
     let (shape, field) = shape_at(path)?;
     let node = loaded.tree.at_path(path);
     let default = field.and_then(|field| (field.default)());
-    let rules = field.map_or(Rules::NONE, |field| field.rules);
-    Some(Explanation {
+    let rules = field.map_or(FieldRules::NONE, |field| field.rules);
+    Some(KeyExplanation {
         path: path.clone(),
         value: node
             .map(|node| redacted(node, path))
@@ -88,9 +88,9 @@ fn present(loaded: &Loaded, path: &KeyPath) -> KeyPath {
         }
     }
     if let [
-        Segment::Key(agents),
-        Segment::Key(list),
-        Segment::Key(id),
+        PathSegment::Key(agents),
+        PathSegment::Key(list),
+        PathSegment::Key(id),
         rest @ ..,
     ] = path.segments()
         && agents == "agents"
@@ -105,7 +105,12 @@ fn present(loaded: &Loaded, path: &KeyPath) -> KeyPath {
     path.clone()
 }
 
-fn source(loaded: &Loaded, path: &KeyPath, node: Option<&Node>, has_default: bool) -> ValueSource {
+fn source(
+    loaded: &Loaded,
+    path: &KeyPath,
+    node: Option<&ConfigNode>,
+    has_default: bool,
+) -> ValueSource {
     let Some(node) = node else {
         return if has_default {
             ValueSource::Default
@@ -127,14 +132,14 @@ fn source(loaded: &Loaded, path: &KeyPath, node: Option<&Node>, has_default: boo
     }
 }
 
-fn doc(shape: &Shape, field: Option<&Field>) -> Option<String> {
+fn doc(shape: &ValueShape, field: Option<&FieldShape>) -> Option<String> {
     field
-        .map(Field::doc)
+        .map(FieldShape::doc)
         .or_else(|| shape.as_object().map(|object| tidy_doc(object.doc)))
 }
 
 /// Agents that set a key of `agents.defaults` for themselves.
-fn overrides(loaded: &Loaded, path: &KeyPath) -> Vec<Override> {
+fn overrides(loaded: &Loaded, path: &KeyPath) -> Vec<AgentOverride> {
     let defaults = KeyPath::root().key("agents").key("defaults");
     let Some(rest @ [_, ..]) = path.segments().strip_prefix(defaults.segments()) else {
         return Vec::new();
@@ -146,7 +151,7 @@ fn overrides(loaded: &Loaded, path: &KeyPath) -> Vec<Override> {
             path.with(segment.clone())
         });
         if let Some(node) = loaded.tree.at_path(&own) {
-            found.push(Override {
+            found.push(AgentOverride {
                 agent: AgentId::normalize(&entry.id),
                 value: redacted(node, &own),
                 place: loaded.place(node.at),
@@ -158,20 +163,20 @@ fn overrides(loaded: &Loaded, path: &KeyPath) -> Vec<Override> {
 }
 
 /// A type in a few words.
-pub(crate) fn kind(shape: &Shape, rules: &Rules) -> String {
+pub(crate) fn kind(shape: &ValueShape, rules: &FieldRules) -> String {
     match shape {
-        Shape::Anything => "anything".to_owned(),
-        Shape::Bool => "true/false".to_owned(),
-        Shape::Whole { .. } => with_range("whole number", rules),
-        Shape::Number => with_range("number", rules),
-        Shape::Text => "text".to_owned(),
-        Shape::Form(Form::Duration) => "duration".to_owned(),
-        Shape::Form(Form::ByteSize) => "size".to_owned(),
-        Shape::Form(Form::TimeOfDay) => "time of day".to_owned(),
-        Shape::Form(Form::HexColor) => "colour".to_owned(),
-        Shape::Form(Form::Id) => "id".to_owned(),
-        Shape::Form(Form::Scalar) => "text, number or true/false".to_owned(),
-        Shape::Words(words) => {
+        ValueShape::Anything => "anything".to_owned(),
+        ValueShape::Bool => "true/false".to_owned(),
+        ValueShape::Whole { .. } => with_range("whole number", rules),
+        ValueShape::Number => with_range("number", rules),
+        ValueShape::Text => "text".to_owned(),
+        ValueShape::Form(TextForm::Duration) => "duration".to_owned(),
+        ValueShape::Form(TextForm::ByteSize) => "size".to_owned(),
+        ValueShape::Form(TextForm::TimeOfDay) => "time of day".to_owned(),
+        ValueShape::Form(TextForm::HexColor) => "colour".to_owned(),
+        ValueShape::Form(TextForm::Id) => "id".to_owned(),
+        ValueShape::Form(TextForm::Scalar) => "text, number or true/false".to_owned(),
+        ValueShape::Words(words) => {
             let texts: Vec<String> = words
                 .words
                 .iter()
@@ -179,21 +184,21 @@ pub(crate) fn kind(shape: &Shape, rules: &Rules) -> String {
                 .collect();
             texts.join(", ")
         }
-        Shape::Exactly(Literal::False) => "`false`".to_owned(),
-        Shape::Exactly(Literal::Text(text)) => format!("`{text}`"),
-        Shape::List(item) => format!("list of {}", kind(item, &Rules::NONE)),
-        Shape::Map(Shape::Anything) => "object".to_owned(),
-        Shape::Map(entry) => format!("map of {}", kind(entry, &Rules::NONE)),
-        Shape::Object(_) => "object".to_owned(),
-        Shape::OneOf(branches) => {
+        ValueShape::Exactly(FixedValue::False) => "`false`".to_owned(),
+        ValueShape::Exactly(FixedValue::Text(text)) => format!("`{text}`"),
+        ValueShape::List(item) => format!("list of {}", kind(item, &FieldRules::NONE)),
+        ValueShape::Map(ValueShape::Anything) => "object".to_owned(),
+        ValueShape::Map(entry) => format!("map of {}", kind(entry, &FieldRules::NONE)),
+        ValueShape::Object(_) => "object".to_owned(),
+        ValueShape::OneOf(branches) => {
             let kinds: Vec<String> = branches.iter().map(|branch| kind(branch, rules)).collect();
             kinds.join(" or ")
         }
-        Shape::Secret(_) => "secret".to_owned(),
+        ValueShape::Secret(_) => "secret".to_owned(),
     }
 }
 
-fn with_range(what: &str, rules: &Rules) -> String {
+fn with_range(what: &str, rules: &FieldRules) -> String {
     match (rules.min, rules.max) {
         (Some(min), Some(max)) => format!("{what}, {} to {}", plain_number(min), plain_number(max)),
         (Some(min), None) => format!("{what}, from {}", plain_number(min)),
@@ -202,16 +207,16 @@ fn with_range(what: &str, rules: &Rules) -> String {
     }
 }
 
-fn allowed(shape: &Shape) -> Vec<(String, String)> {
+fn allowed(shape: &ValueShape) -> Vec<(String, String)> {
     match shape {
-        Shape::Words(words) => words
+        ValueShape::Words(words) => words
             .words
             .iter()
             .map(|word| (word.text.to_owned(), tidy_doc(word.raw_doc)))
             .collect(),
-        Shape::Exactly(Literal::Text(text)) => vec![((*text).to_owned(), String::new())],
-        Shape::OneOf(branches) => branches.iter().flat_map(|branch| allowed(branch)).collect(),
-        Shape::Secret(inner) => allowed(inner),
+        ValueShape::Exactly(FixedValue::Text(text)) => vec![((*text).to_owned(), String::new())],
+        ValueShape::OneOf(branches) => branches.iter().flat_map(|branch| allowed(branch)).collect(),
+        ValueShape::Secret(inner) => allowed(inner),
         _ => Vec::new(),
     }
 }

@@ -4,10 +4,10 @@ use crate::text::span::cut;
 
 /// A path from the root of the config to one value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct KeyPath(Vec<Segment>);
+pub struct KeyPath(Vec<PathSegment>);
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Segment {
+pub enum PathSegment {
     Key(String),
     Index(usize),
 }
@@ -58,13 +58,13 @@ impl KeyPath {
                 return Err(fail("empty key", at));
             }
             let (key, tail) = cut(rest, end);
-            segments.push(Segment::Key(key.to_owned()));
+            segments.push(PathSegment::Key(key.to_owned()));
             rest = tail;
         }
         Ok(Self(segments))
     }
 
-    pub fn segments(&self) -> &[Segment] {
+    pub fn segments(&self) -> &[PathSegment] {
         &self.0
     }
 
@@ -74,23 +74,23 @@ impl KeyPath {
 
     #[must_use]
     pub fn key(&self, key: impl Into<String>) -> Self {
-        self.with(Segment::Key(key.into()))
+        self.with(PathSegment::Key(key.into()))
     }
 
     #[must_use]
     pub fn index(&self, index: usize) -> Self {
-        self.with(Segment::Index(index))
+        self.with(PathSegment::Index(index))
     }
 
     #[must_use]
-    pub fn with(&self, segment: Segment) -> Self {
+    pub fn with(&self, segment: PathSegment) -> Self {
         let mut segments = self.0.clone();
         segments.push(segment);
         Self(segments)
     }
 
     /// The path without its last step, and that step.
-    pub fn split_last(&self) -> Option<(Self, &Segment)> {
+    pub fn split_last(&self) -> Option<(Self, &PathSegment)> {
         let (last, parents) = self.0.split_last()?;
         Some((Self(parents.to_vec()), last))
     }
@@ -107,11 +107,11 @@ impl KeyPath {
 }
 
 /// What stands after `[`: an index or a quoted key, then `]`.
-fn parse_bracket(inner: &str) -> Option<(Segment, &str)> {
+fn parse_bracket(inner: &str) -> Option<(PathSegment, &str)> {
     let quote = inner.chars().next().filter(|c| matches!(c, '"' | '\''));
     let Some(quote) = quote else {
         let (number, tail) = inner.split_once(']')?;
-        return Some((Segment::Index(number.trim().parse().ok()?), tail));
+        return Some((PathSegment::Index(number.trim().parse().ok()?), tail));
     };
     let mut key = String::new();
     let mut chars = inner.chars();
@@ -121,7 +121,7 @@ fn parse_bracket(inner: &str) -> Option<(Segment, &str)> {
             '\\' => key.push(chars.next()?),
             c if c == quote => {
                 let tail = chars.as_str().strip_prefix(']')?;
-                return Some((Segment::Key(key), tail));
+                return Some((PathSegment::Key(key), tail));
             }
             c => key.push(c),
         }
@@ -133,12 +133,12 @@ impl std::fmt::Display for KeyPath {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (at, segment) in self.0.iter().enumerate() {
             match segment {
-                Segment::Index(index) => write!(f, "[{index}]")?,
-                Segment::Key(key) if is_plain(key) => {
+                PathSegment::Index(index) => write!(f, "[{index}]")?,
+                PathSegment::Key(key) if is_plain(key) => {
                     let dot = if at == 0 { "" } else { "." };
                     write!(f, "{dot}{key}")?;
                 }
-                Segment::Key(key) => {
+                PathSegment::Key(key) => {
                     write!(
                         f,
                         "[\"{}\"]",
@@ -165,7 +165,7 @@ impl std::str::FromStr for KeyPath {
 
 #[cfg(test)]
 mod tests {
-    use super::{KeyPath, Segment};
+    use super::{KeyPath, PathSegment};
 
     #[test]
     fn paths_read_and_print() {
@@ -179,7 +179,7 @@ mod tests {
             assert_eq!(KeyPath::parse(text).unwrap().to_string(), text);
         }
         let path = KeyPath::parse("m['it\\'s'].n").unwrap();
-        assert_eq!(path.segments()[1], Segment::Key("it's".into()));
+        assert_eq!(path.segments()[1], PathSegment::Key("it's".into()));
     }
 
     #[test]

@@ -34,16 +34,16 @@ pub mod sources;
 pub mod store;
 pub mod text;
 
-pub use diagnostic::{Diagnostic, Place, Severity};
-pub use explain::{Explanation, Override, ValueSource, explain};
-pub use key_path::{KeyPath, KeyPathError, Segment};
+pub use diagnostic::{ConfigDiagnostic, Severity, SourcePlace};
+pub use explain::{AgentOverride, KeyExplanation, ValueSource, explain};
+pub use key_path::{KeyPath, KeyPathError, PathSegment};
 pub use load::{
     ConfigSource, Loaded, WhyDefaults, load, load_text, remember, validate, validate_source,
 };
-pub use migrate::{MIGRATIONS, Migration, Moved, migrated_text};
+pub use migrate::{KeyMigration, MIGRATIONS, MovedKey, migrated_text};
 pub use model::Config;
-pub use node::{At, FileId, Kind, Member, Node};
-pub use node_read::{FromNode, ReadError};
+pub use node::{ConfigNode, FileId, NodeKind, NodeMember, NodeSpan};
+pub use node_read::{FromNode, ReadError, read_json};
 pub use redact::{is_secret_key, redact, redacted, secrets_in};
 pub use schema::{schema, schema_at};
-pub use view::{AgentView, HeartbeatView, ModelAlias, Provenance, Resolved, ViewEntry};
+pub use view::{AgentView, HeartbeatView, ModelAlias, ResolvedValue, ValueProvenance, ViewEntry};

@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use chela_core::Host;
 
-use crate::check::{self, Finding, check, prune};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::check::{self, CheckFinding, check, prune};
+use crate::diagnostic::{ConfigDiagnostic, Severity};
 use crate::key_path::KeyPath;
-use crate::migrate::{Moved, migrate};
+use crate::migrate::{MovedKey, migrate};
 use crate::model::Config;
-use crate::node::{At, Node};
-use crate::shape::Shaped;
-use crate::sources::{Gathered, MainFile, gather, gather_text};
+use crate::node::{ConfigNode, NodeSpan};
+use crate::shape::HasShape;
+use crate::sources::{GatheredConfig, MainFile, gather, gather_text};
 use crate::store::ConfigStore;
 
 /// A config that can be used, and everything worth saying about it.
@@ -24,13 +24,13 @@ pub struct Loaded {
     pub config: Config,
     /// The same as a tree: in the present shape, without what cannot be used. Values keep the
     /// place they were written at.
-    pub tree: Arc<Node>,
+    pub tree: Arc<ConfigNode>,
     pub source: ConfigSource,
     /// In the order of the file. Nothing here stopped the start.
-    pub diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<ConfigDiagnostic>,
     /// What was read from another place than it belongs.
-    pub moves: Arc<[Moved]>,
-    pub(crate) gathered: Arc<Gathered>,
+    pub moves: Arc<[MovedKey]>,
+    pub(crate) gathered: Arc<GatheredConfig>,
     pub(crate) host: Host,
 }
 
@@ -91,7 +91,7 @@ pub fn load_text(host: &Host, source: &str) -> Loaded {
 
 /// Keeps a config that was loaded from the file and had no errors as the last good one. Says so
 /// if that fails.
-pub fn remember(loaded: &Loaded) -> Option<Diagnostic> {
+pub fn remember(loaded: &Loaded) -> Option<ConfigDiagnostic> {
     if loaded.source != ConfigSource::File {
         return None;
     }
@@ -99,16 +99,16 @@ pub fn remember(loaded: &Loaded) -> Option<Diagnostic> {
 }
 
 /// Everything wrong with the config file, strictly. Empty or only notes and warnings: valid.
-pub fn validate(host: &Host) -> Vec<Diagnostic> {
+pub fn validate(host: &Host) -> Vec<ConfigDiagnostic> {
     strict(gather(host))
 }
 
 /// Everything that would be wrong if the config file held this text.
-pub fn validate_source(host: &Host, source: &str) -> Vec<Diagnostic> {
+pub fn validate_source(host: &Host, source: &str) -> Vec<ConfigDiagnostic> {
     strict(gather_text(host, source))
 }
 
-fn strict(gathered: Gathered) -> Vec<Diagnostic> {
+fn strict(gathered: GatheredConfig) -> Vec<ConfigDiagnostic> {
     let mut tree = gathered.root.clone();
     let migrated = migrate(&mut tree);
     check::fill_in(Config::SHAPE, &mut tree);
@@ -119,17 +119,20 @@ fn strict(gathered: Gathered) -> Vec<Diagnostic> {
         .findings
         .into_iter()
         .chain(written(found, &migrated.moves));
-    diagnostics.extend(placed(&gathered, findings, Finding::strict));
+    diagnostics.extend(placed(&gathered, findings, CheckFinding::strict));
     in_file_order(&mut diagnostics);
     diagnostics
 }
 
 /// The file is broken: the last good one has to do.
-fn fall_back(host: &Host, broken: Gathered) -> Loaded {
+fn fall_back(host: &Host, broken: GatheredConfig) -> Loaded {
     let mut diagnostics = broken.diagnostics.clone();
+    for found in &diagnostics {
+        tracing::warn!(problem = %found, "the config file cannot be used");
+    }
     match ConfigStore::new(host).last_good() {
         Some(last) => {
-            diagnostics.push(Diagnostic {
+            diagnostics.push(ConfigDiagnostic {
                 severity: Severity::Error,
                 code: "last-good-used",
                 path: KeyPath::root(),
@@ -146,7 +149,7 @@ fn fall_back(host: &Host, broken: Gathered) -> Loaded {
             usable(host, last.gather(host), source, diagnostics)
         }
         None => {
-            diagnostics.push(Diagnostic {
+            diagnostics.push(ConfigDiagnostic {
                 severity: Severity::Error,
                 code: "defaults-used",
                 path: KeyPath::root(),
@@ -172,9 +175,9 @@ fn fall_back(host: &Host, broken: Gathered) -> Loaded {
 /// Migrates, checks, leaves out what cannot be used, and reads the rest.
 fn usable(
     host: &Host,
-    gathered: Gathered,
+    gathered: GatheredConfig,
     source: ConfigSource,
-    mut diagnostics: Vec<Diagnostic>,
+    mut diagnostics: Vec<ConfigDiagnostic>,
 ) -> Loaded {
     diagnostics.extend(gathered.diagnostics.iter().cloned());
     let mut tree = gathered.root.clone();
@@ -186,10 +189,10 @@ fn usable(
         .findings
         .into_iter()
         .chain(written(checked.findings, &migrated.moves));
-    diagnostics.extend(placed(&gathered, findings, Finding::tolerated));
+    diagnostics.extend(placed(&gathered, findings, CheckFinding::tolerated));
     let config = tree.read().unwrap_or_else(|error| {
         // Whatever the check lets through can be read; if that ever fails, say so and go on.
-        diagnostics.push(Diagnostic {
+        diagnostics.push(ConfigDiagnostic {
             severity: Severity::Error,
             code: "unreadable",
             path: KeyPath::root(),
@@ -212,7 +215,7 @@ fn usable(
 }
 
 /// Findings name the keys as the user wrote them.
-fn written(findings: Vec<Finding>, moves: &[Moved]) -> Vec<Finding> {
+fn written(findings: Vec<CheckFinding>, moves: &[MovedKey]) -> Vec<CheckFinding> {
     findings
         .into_iter()
         .map(|mut finding| {
@@ -225,10 +228,10 @@ fn written(findings: Vec<Finding>, moves: &[Moved]) -> Vec<Finding> {
 }
 
 fn placed(
-    gathered: &Gathered,
-    findings: impl Iterator<Item = Finding>,
-    tell: fn(Finding, Option<crate::diagnostic::Place>) -> Diagnostic,
-) -> Vec<Diagnostic> {
+    gathered: &GatheredConfig,
+    findings: impl Iterator<Item = CheckFinding>,
+    tell: fn(CheckFinding, Option<crate::diagnostic::SourcePlace>) -> ConfigDiagnostic,
+) -> Vec<ConfigDiagnostic> {
     findings
         .map(|finding| {
             let place = gathered.place(finding.at);
@@ -238,8 +241,8 @@ fn placed(
 }
 
 /// By file and line; what concerns no line comes first.
-fn in_file_order(diagnostics: &mut [Diagnostic]) {
-    fn place(diagnostic: &Diagnostic) -> Option<(&Path, u32, u32)> {
+fn in_file_order(diagnostics: &mut [ConfigDiagnostic]) {
+    fn place(diagnostic: &ConfigDiagnostic) -> Option<(&Path, u32, u32)> {
         let place = diagnostic.place.as_ref()?;
         Some((&place.file, place.line, place.column))
     }
@@ -268,17 +271,17 @@ impl Loaded {
     }
 
     /// The value at a path, as set in the file.
-    pub fn get(&self, path: &KeyPath) -> Option<&Node> {
+    pub fn get(&self, path: &KeyPath) -> Option<&ConfigNode> {
         self.tree.at_path(path)
     }
 
     /// The config as written, in its own shape.
-    pub fn written(&self) -> &Gathered {
+    pub fn written(&self) -> &GatheredConfig {
         &self.gathered
     }
 
     /// Where something was written.
-    pub fn place(&self, at: At) -> Option<crate::diagnostic::Place> {
+    pub fn place(&self, at: NodeSpan) -> Option<crate::diagnostic::SourcePlace> {
         self.gathered.place(at)
     }
 

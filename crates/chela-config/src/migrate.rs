@@ -13,23 +13,23 @@ mod routing;
 mod small;
 mod tree;
 
-use crate::check::Finding;
+use crate::check::CheckFinding;
 use crate::key_path::KeyPath;
-use crate::node::{FileId, Node};
+use crate::node::{ConfigNode, FileId};
 use crate::text;
 use crate::text::edit::EditError;
 
-pub(crate) use tree::Tree;
+pub(crate) use tree::MigrationTree;
 
 /// One older shape and what it is read as.
-pub struct Migration {
+pub struct KeyMigration {
     pub id: &'static str,
     /// In words, for the reference page.
     pub does: &'static str,
-    run: fn(&mut Tree<'_>),
+    run: fn(&mut MigrationTree<'_>),
 }
 
-impl std::fmt::Debug for Migration {
+impl std::fmt::Debug for KeyMigration {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Migration")
             .field("id", &self.id)
@@ -39,123 +39,123 @@ impl std::fmt::Debug for Migration {
 
 /// All migrations, in the order they are applied: first whole areas find their place, then the
 /// keys inside them.
-pub const MIGRATIONS: &[Migration] = &[
-    Migration {
+pub const MIGRATIONS: &[KeyMigration] = &[
+    KeyMigration {
         id: "metadata",
         does: "`metadata` is `meta`",
         run: small::metadata,
     },
-    Migration {
+    KeyMigration {
         id: "channel-roots",
         does: "`telegram`, `whatsapp`, `discord`, … at the top are `channels.telegram`, …; Telegram's `requireMention` is a setting of its groups",
         run: channels::roots,
     },
-    Migration {
+    KeyMigration {
         id: "agent-root",
         does: "`agent` is `agents.defaults`; its tools, models and elevated keys go to `tools` and `models`",
         run: agent_root::run,
     },
-    Migration {
+    KeyMigration {
         id: "routing-root",
         does: "`routing` is split into `agents.list`, `bindings`, `messages`, `tools` and `channels`",
         run: routing::run,
     },
-    Migration {
+    KeyMigration {
         id: "provider-roots",
         does: "`providers` at the top holds channels (`channels`) or model endpoints (`models.providers`)",
         run: channels::providers,
     },
-    Migration {
+    KeyMigration {
         id: "heartbeat-root",
         does: "`heartbeat` at the top is `agents.defaults.heartbeat`",
         run: small::heartbeat_root,
     },
-    Migration {
+    KeyMigration {
         id: "mcp-root",
         does: "`mcpServers` is `mcp.servers`",
         run: small::mcp_root,
     },
-    Migration {
+    KeyMigration {
         id: "tool-roots",
         does: "`sandbox` and `exec` at the top are `agents.defaults.sandbox` and `tools.exec`",
         run: small::tool_roots,
     },
-    Migration {
+    KeyMigration {
         id: "roster-map",
         does: "`agents.entries.<id>` (or a map in `agents.list`) is an entry of `agents.list`",
         run: roster::entries,
     },
-    Migration {
+    KeyMigration {
         id: "roster-keys",
         does: "`agents.default` marks the default agent; `agentId` of an agent is its `id`; fallbacks of a model are in the model's `fallbacks`; `temperature`, `maxTokens` and `topP` are in `params`",
         run: roster::keys,
     },
-    Migration {
+    KeyMigration {
         id: "identity-root",
         does: "`identity` at the top belongs to the default agent",
         run: roster::identity,
     },
-    Migration {
+    KeyMigration {
         id: "memory-root",
         does: "`memory.search` is `agents.defaults.memorySearch`; `memory.search` of an agent is its `memorySearch`; `memory.query` is the `query` in it",
         run: memory::roots,
     },
-    Migration {
+    KeyMigration {
         id: "memory-qmd",
         does: "paths of the retired `memory.qmd` are `memorySearch.extraPaths`",
         run: memory::qmd,
     },
-    Migration {
+    KeyMigration {
         id: "bash-alias",
         does: "`tools.bash` is `tools.exec`",
         run: exec::bash,
     },
-    Migration {
+    KeyMigration {
         id: "exec-policy",
         does: "`tools.exec.security` and `ask` are `tools.exec.mode`",
         run: exec::policy,
     },
-    Migration {
+    KeyMigration {
         id: "channel-keys",
         does: "older keys of channels: Telegram's `token` is `botToken`, `heartbeat` is `heartbeatVisibility`",
         run: channels::keys,
     },
-    Migration {
+    KeyMigration {
         id: "gateway-auth",
         does: "`gateway.token` is `gateway.auth.token`; addresses in `gateway.bind` are names",
         run: small::gateway,
     },
-    Migration {
+    KeyMigration {
         id: "session-reset",
         does: "`session.resetByType.dm` is `direct`, `session.idleMinutes` is `session.reset`, `pruneDays` is `pruneAfter`",
         run: small::session,
     },
-    Migration {
+    KeyMigration {
         id: "peer-dm",
         does: "the peer kind `dm` of bindings is `direct`",
         run: small::peer_kind,
     },
-    Migration {
+    KeyMigration {
         id: "queue-modes",
         does: "the queue modes `queue`, `steer-backlog` and `steer+backlog` are `followup` and `steer`",
         run: small::queue_modes,
     },
-    Migration {
+    KeyMigration {
         id: "tts-enabled",
         does: "`messages.tts.enabled` is `messages.tts.auto`",
         run: small::tts,
     },
-    Migration {
+    KeyMigration {
         id: "audio-transcription",
         does: "`audio.transcription` is a model of `tools.media.audio`",
         run: small::transcription,
     },
-    Migration {
+    KeyMigration {
         id: "sandbox-keys",
         does: "`sandbox.perSession` is `sandbox.scope`",
         run: small::sandbox,
     },
-    Migration {
+    KeyMigration {
         id: "renamed-keys",
         does: "`timeoutSec` is `timeoutSeconds`, `pdfMaxBytesMb` is `pdfMaxMb`, and other plain renamings",
         run: small::renamed,
@@ -164,7 +164,7 @@ pub const MIGRATIONS: &[Migration] = &[
 
 /// One value that was read from another place than it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moved {
+pub struct MovedKey {
     /// Which migration.
     pub id: &'static str,
     pub from: KeyPath,
@@ -174,22 +174,22 @@ pub struct Moved {
 /// What migrating a tree did.
 #[derive(Debug, Default)]
 pub(crate) struct Migrated {
-    pub moves: Vec<Moved>,
-    pub findings: Vec<Finding>,
+    pub moves: Vec<MovedKey>,
+    pub findings: Vec<CheckFinding>,
 }
 
 /// Brings a tree into the present shape.
-pub(crate) fn migrate(root: &mut Node) -> Migrated {
+pub(crate) fn migrate(root: &mut ConfigNode) -> Migrated {
     let mut done = Migrated::default();
     for migration in MIGRATIONS {
-        let mut tree = Tree::new(root, migration.id, &mut done);
+        let mut tree = MigrationTree::new(root, migration.id, &mut done);
         (migration.run)(&mut tree);
     }
     done
 }
 
 /// Where a value of the migrated tree was written by the user.
-pub(crate) fn written_at(moves: &[Moved], path: &KeyPath) -> Option<(KeyPath, &'static str)> {
+pub(crate) fn written_at(moves: &[MovedKey], path: &KeyPath) -> Option<(KeyPath, &'static str)> {
     let mut written = path.clone();
     let mut id = None;
     for moved in moves.iter().rev() {

@@ -3,10 +3,10 @@
 use chela_core::secret::starts_like_one;
 use serde_json::Value;
 
-use crate::key_path::{KeyPath, Segment};
-use crate::node::Node;
+use crate::key_path::{KeyPath, PathSegment};
+use crate::node::ConfigNode;
 use crate::schema::shape_at;
-use crate::shape::Shape;
+use crate::shape::ValueShape;
 
 /// What stands where a secret was.
 pub const HIDDEN: &str = "••••";
@@ -42,7 +42,7 @@ pub fn redact(value: &mut Value, path: &KeyPath) {
 
 /// Every credential of a config, by the path of its key: the text itself, or the object that says
 /// where it is kept.
-pub fn secrets_in(tree: &Node) -> Vec<(KeyPath, Value)> {
+pub fn secrets_in(tree: &ConfigNode) -> Vec<(KeyPath, Value)> {
     let mut found = Vec::new();
     let mut value = tree.to_json();
     each_secret(
@@ -57,7 +57,7 @@ pub fn secrets_in(tree: &Node) -> Vec<(KeyPath, Value)> {
 
 /// A node as JSON, with its secrets hidden; a secret that came from the environment shows the
 /// name of its variable.
-pub fn redacted(node: &Node, path: &KeyPath) -> Value {
+pub fn redacted(node: &ConfigNode, path: &KeyPath) -> Value {
     let mut node = node.clone();
     name_vars(&mut node);
     let mut value = node.to_json();
@@ -78,7 +78,7 @@ pub fn is_secret_key(key: &str) -> bool {
 /// Where in the config a value stands.
 struct Stand {
     path: KeyPath,
-    shape: Option<&'static Shape>,
+    shape: Option<&'static ValueShape>,
     /// A key above it says that it is secret.
     secret: bool,
 }
@@ -90,8 +90,8 @@ impl Stand {
             .iter()
             .rev()
             .find_map(|segment| match segment {
-                Segment::Key(key) => Some(is_secret_key(key)),
-                Segment::Index(_) => None,
+                PathSegment::Key(key) => Some(is_secret_key(key)),
+                PathSegment::Index(_) => None,
             });
         Self {
             path: path.clone(),
@@ -102,7 +102,7 @@ impl Stand {
 }
 
 fn each_secret(value: &mut Value, stand: &Stand, act: &mut dyn FnMut(&KeyPath, &mut Value)) {
-    let secret = stand.secret || stand.shape.is_some_and(Shape::is_secret);
+    let secret = stand.secret || stand.shape.is_some_and(ValueShape::is_secret);
     match value {
         Value::String(text) => {
             let shown = text.is_empty() || is_variable(text);
@@ -113,7 +113,7 @@ fn each_secret(value: &mut Value, stand: &Stand, act: &mut dyn FnMut(&KeyPath, &
         Value::Number(_) if secret => act(&stand.path, value),
         Value::Object(map) if secret && map.contains_key("source") => act(&stand.path, value),
         Value::Array(items) => {
-            let shape = stand.shape.and_then(Shape::item);
+            let shape = stand.shape.and_then(ValueShape::item);
             for (at, item) in items.iter_mut().enumerate() {
                 let path = stand.path.index(at);
                 each_secret(
@@ -148,10 +148,10 @@ fn is_variable(text: &str) -> bool {
         .is_some_and(|name| !name.contains(['$', '}', ' ']))
 }
 
-fn name_vars(node: &mut Node) {
-    use crate::node::Kind;
+fn name_vars(node: &mut ConfigNode) {
+    use crate::node::NodeKind;
     match &mut node.kind {
-        Kind::String(text) => {
+        NodeKind::String(text) => {
             // Only a value that is one variable and nothing else can be named by it.
             if let [var] = node.vars.as_slice()
                 && !text.is_empty()
@@ -159,8 +159,8 @@ fn name_vars(node: &mut Node) {
                 *text = format!("${{{var}}}");
             }
         }
-        Kind::Array(items) => items.iter_mut().for_each(name_vars),
-        Kind::Object(members) => members
+        NodeKind::Array(items) => items.iter_mut().for_each(name_vars),
+        NodeKind::Object(members) => members
             .iter_mut()
             .for_each(|member| name_vars(&mut member.value)),
         _ => {}

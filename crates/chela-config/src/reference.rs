@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::explain::kind;
 use crate::migrate::MIGRATIONS;
 use crate::model::Config;
-use crate::shape::{Field, Object, Shape, Shaped};
+use crate::shape::{FieldShape, HasShape, ObjectShape, ValueShape};
 
 const HEAD: &str = "\
 # The config file
@@ -54,7 +54,7 @@ struct Writer<'p> {
 }
 
 impl Writer<'_> {
-    fn area(&mut self, field: &'static Field) {
+    fn area(&mut self, field: &'static FieldShape) {
         let _ = writeln!(self.page, "## `{}`\n\n{}\n", field.key, field.doc());
         self.page
             .push_str("| key | type | default | |\n|---|---|---|---|\n");
@@ -65,23 +65,23 @@ impl Writer<'_> {
     }
 
     /// Writes the keys of whatever object a shape leads to; says whether there was one.
-    fn inside(&mut self, shape: &'static Shape, path: &str) -> bool {
+    fn inside(&mut self, shape: &'static ValueShape, path: &str) -> bool {
         match shape {
-            Shape::Object(object) => {
+            ValueShape::Object(object) => {
                 self.object(object, path);
                 true
             }
-            Shape::List(item) => self.inside(item, &format!("{path}[]")),
-            Shape::Map(entry) => self.inside(entry, &format!("{path}.<name>")),
-            Shape::OneOf(branches) => branches
+            ValueShape::List(item) => self.inside(item, &format!("{path}[]")),
+            ValueShape::Map(entry) => self.inside(entry, &format!("{path}.<name>")),
+            ValueShape::OneOf(branches) => branches
                 .iter()
-                .filter(|branch| !matches!(branch, Shape::List(_)))
+                .filter(|branch| !matches!(branch, ValueShape::List(_)))
                 .any(|branch| branch.as_object().is_some() && self.inside(branch, path)),
             _ => false,
         }
     }
 
-    fn object(&mut self, object: &'static Object, path: &str) {
+    fn object(&mut self, object: &'static ObjectShape, path: &str) {
         if let Some(first) = self.seen.get(object.name) {
             let _ = writeln!(self.page, "| `{path}.*` | | | as `{first}.*` |");
             return;
@@ -96,14 +96,14 @@ impl Writer<'_> {
             }
         }
         match object.rest {
-            None | Some(Shape::Anything) => {}
+            None | Some(ValueShape::Anything) => {}
             Some(rest) => {
                 self.inside(rest, &format!("{path}.<name>"));
             }
         }
     }
 
-    fn row(&mut self, field: &'static Field, path: &str) {
+    fn row(&mut self, field: &'static FieldShape, path: &str) {
         let kind = kind(field.shape, &field.rules);
         let required = if field.rules.required {
             " **Required.**"

@@ -1,13 +1,16 @@
-//! The JSON Schema of the config, written from its [`Shape`].
+//! The JSON Schema of the config, written from its [`ValueShape`].
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use serde_json::{Map, Value, json};
 
-use crate::key_path::{KeyPath, Segment};
+use crate::key_path::{KeyPath, PathSegment};
 use crate::model::Config;
-use crate::shape::{Field, Form, Literal, Object, Rules, Shape, Shaped, Words, tidy_doc};
+use crate::shape::{
+    FieldRules, FieldShape, FixedValue, HasShape, ObjectShape, TextForm, ValueShape, WordList,
+    tidy_doc,
+};
 
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
@@ -28,21 +31,23 @@ pub fn schema_at(path: &KeyPath) -> Option<Value> {
 }
 
 /// What may stand at a path, and the known key it is, if it is one.
-pub(crate) fn shape_at(path: &KeyPath) -> Option<(&'static Shape, Option<&'static Field>)> {
+pub(crate) fn shape_at(
+    path: &KeyPath,
+) -> Option<(&'static ValueShape, Option<&'static FieldShape>)> {
     path.segments()
         .iter()
         .try_fold((Config::SHAPE, None), |(shape, _), segment| match segment {
-            Segment::Key(key) => shape.under_key(key).map(|step| (step.shape, step.field)),
-            Segment::Index(_) => shape.item().map(|item| (item, None)),
+            PathSegment::Key(key) => shape.under_key(key).map(|step| (step.shape, step.field)),
+            PathSegment::Index(_) => shape.item().map(|item| (item, None)),
         })
 }
 
-fn document(title: &str, shape: &'static Shape, field: Option<&'static Field>) -> Value {
+fn document(title: &str, shape: &'static ValueShape, field: Option<&'static FieldShape>) -> Value {
     let mut writer = Writer::default();
     let mut body = match shape {
         // The object asked for stands in the document itself.
-        Shape::Object(object) => writer.object(object),
-        shape => writer.shape(shape, field.map_or(&Rules::NONE, |field| &field.rules)),
+        ValueShape::Object(object) => writer.object(object),
+        shape => writer.shape(shape, field.map_or(&FieldRules::NONE, |field| &field.rules)),
     };
     if let Some(field) = field {
         annotate(&mut body, field);
@@ -63,7 +68,7 @@ fn document(title: &str, shape: &'static Shape, field: Option<&'static Field>) -
 }
 
 /// The doc and the default of a key.
-fn annotate(body: &mut Map<String, Value>, field: &Field) {
+fn annotate(body: &mut Map<String, Value>, field: &FieldShape) {
     body.insert("description".to_owned(), json!(field.doc()));
     if let Some(default) = (field.default)() {
         body.insert("default".to_owned(), default);
@@ -77,32 +82,32 @@ struct Writer {
 }
 
 impl Writer {
-    fn shape(&mut self, shape: &'static Shape, rules: &Rules) -> Map<String, Value> {
+    fn shape(&mut self, shape: &'static ValueShape, rules: &FieldRules) -> Map<String, Value> {
         match shape {
-            Shape::Anything => Map::new(),
-            Shape::Bool => fields(json!({ "type": "boolean" })),
-            Shape::Whole { min, max } => whole(*min, *max, rules),
-            Shape::Number => limited(json!({ "type": "number" }), rules),
-            Shape::Text => {
+            ValueShape::Anything => Map::new(),
+            ValueShape::Bool => fields(json!({ "type": "boolean" })),
+            ValueShape::Whole { min, max } => whole(*min, *max, rules),
+            ValueShape::Number => limited(json!({ "type": "number" }), rules),
+            ValueShape::Text => {
                 let mut text = fields(json!({ "type": "string" }));
                 if let Some(max) = rules.max_len {
                     text.insert("maxLength".to_owned(), json!(max));
                 }
                 text
             }
-            Shape::Form(form) => form_schema(*form),
-            Shape::Words(words) => words_schema(words),
-            Shape::Exactly(Literal::False) => fields(json!({ "const": false })),
-            Shape::Exactly(Literal::Text(text)) => fields(json!({ "const": text })),
-            Shape::List(item) => {
-                let item = self.shape(item, &Rules::NONE);
+            ValueShape::Form(form) => form_schema(*form),
+            ValueShape::Words(words) => words_schema(words),
+            ValueShape::Exactly(FixedValue::False) => fields(json!({ "const": false })),
+            ValueShape::Exactly(FixedValue::Text(text)) => fields(json!({ "const": text })),
+            ValueShape::List(item) => {
+                let item = self.shape(item, &FieldRules::NONE);
                 fields(json!({ "type": "array", "items": item }))
             }
-            Shape::Map(entry) => {
-                let entry = self.shape(entry, &Rules::NONE);
+            ValueShape::Map(entry) => {
+                let entry = self.shape(entry, &FieldRules::NONE);
                 fields(json!({ "type": "object", "additionalProperties": open(entry) }))
             }
-            Shape::Object(object) => {
+            ValueShape::Object(object) => {
                 if !self.definitions.contains_key(object.name) {
                     self.definitions.insert(object.name, Map::new());
                     let definition = self.object(object);
@@ -110,14 +115,14 @@ impl Writer {
                 }
                 fields(json!({ "$ref": format!("#/$defs/{}", object.name) }))
             }
-            Shape::OneOf(branches) => {
+            ValueShape::OneOf(branches) => {
                 let branches: Vec<Value> = branches
                     .iter()
                     .map(|branch| Value::Object(self.shape(branch, rules)))
                     .collect();
                 fields(json!({ "anyOf": branches }))
             }
-            Shape::Secret(inner) => {
+            ValueShape::Secret(inner) => {
                 let mut secret = self.shape(inner, rules);
                 secret.insert("x-secret".to_owned(), json!(true));
                 secret
@@ -125,7 +130,7 @@ impl Writer {
         }
     }
 
-    fn object(&mut self, object: &'static Object) -> Map<String, Value> {
+    fn object(&mut self, object: &'static ObjectShape) -> Map<String, Value> {
         let mut properties = Map::new();
         for field in object.fields {
             let mut property = self.shape(field.shape, &field.rules);
@@ -139,7 +144,7 @@ impl Writer {
             .map(|field| field.key)
             .collect();
         let rest = match object.rest {
-            Some(rest) => open(self.shape(rest, &Rules::NONE)),
+            Some(rest) => open(self.shape(rest, &FieldRules::NONE)),
             None => json!(false),
         };
         let mut written = fields(json!({
@@ -167,7 +172,7 @@ fn open(entry: Map<String, Value>) -> Value {
     }
 }
 
-fn whole(min: i64, max: u64, rules: &Rules) -> Map<String, Value> {
+fn whole(min: i64, max: u64, rules: &FieldRules) -> Map<String, Value> {
     let mut written = limited(json!({ "type": "integer" }), rules);
     written.entry("minimum").or_insert(json!(min));
     // The top of 64 bits is no limit anybody means.
@@ -177,7 +182,7 @@ fn whole(min: i64, max: u64, rules: &Rules) -> Map<String, Value> {
     written
 }
 
-fn limited(base: Value, rules: &Rules) -> Map<String, Value> {
+fn limited(base: Value, rules: &FieldRules) -> Map<String, Value> {
     let mut written = fields(base);
     for (name, limit) in [("minimum", rules.min), ("maximum", rules.max)] {
         if let Some(limit) = limit {
@@ -197,26 +202,26 @@ pub(crate) fn plain_number(number: f64) -> Value {
     }
 }
 
-fn form_schema(form: Form) -> Map<String, Value> {
+fn form_schema(form: TextForm) -> Map<String, Value> {
     fields(match form {
-        Form::Duration => json!({
+        TextForm::Duration => json!({
             "type": ["string", "number"], "minimum": 0,
             "pattern": r"^\s*(\d+(\.\d+)?\s*(ms|s|sec|m|min|h|hr|d|day|days|w)?\s*)+$",
         }),
-        Form::ByteSize => json!({
+        TextForm::ByteSize => json!({
             "type": ["string", "integer"], "minimum": 0,
             "pattern": r"^\s*\d+(\.\d+)?\s*[kKmMgGtT]?[iI]?[bB]?\s*$",
         }),
-        Form::TimeOfDay => json!({
+        TextForm::TimeOfDay => json!({
             "type": "string", "pattern": r"^(([01]\d|2[0-3]):[0-5]\d|24:00)$",
         }),
-        Form::HexColor => json!({ "type": "string", "pattern": "^#?[0-9a-fA-F]{6}$" }),
-        Form::Id => json!({ "type": ["string", "integer"] }),
-        Form::Scalar => json!({ "type": ["string", "number", "boolean"] }),
+        TextForm::HexColor => json!({ "type": "string", "pattern": "^#?[0-9a-fA-F]{6}$" }),
+        TextForm::Id => json!({ "type": ["string", "integer"] }),
+        TextForm::Scalar => json!({ "type": ["string", "number", "boolean"] }),
     })
 }
 
-fn words_schema(words: &Words) -> Map<String, Value> {
+fn words_schema(words: &WordList) -> Map<String, Value> {
     let documented = words.words.iter().any(|word| !word.raw_doc.is_empty());
     fields(if documented {
         let branches: Vec<Value> = words

@@ -1,6 +1,6 @@
 //! What a config value may look like, as constant data.
 //!
-//! The types in [`crate::model`] each carry a [`Shape`]. The check, the JSON Schema, the
+//! The types in [`crate::model`] each carry a [`ValueShape`]. The check, the JSON Schema, the
 //! reference page and `config explain` read nothing else, so they cannot disagree, and nothing
 //! has to be built when the program starts.
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 /// What one value may look like.
 #[derive(Debug)]
-pub enum Shape {
+pub enum ValueShape {
     Anything,
     Bool,
     /// A whole number between the two, both included.
@@ -21,45 +21,45 @@ pub enum Shape {
     Number,
     Text,
     /// Text or a number in a form with rules of its own.
-    Form(Form),
+    Form(TextForm),
     /// One of some fixed words.
-    Words(&'static Words),
+    Words(&'static WordList),
     /// Exactly this value.
-    Exactly(Literal),
-    List(&'static Shape),
+    Exactly(FixedValue),
+    List(&'static ValueShape),
     /// An object with keys of the user's choosing.
-    Map(&'static Shape),
-    Object(&'static Object),
+    Map(&'static ValueShape),
+    Object(&'static ObjectShape),
     /// Any one of these; the first that fits is meant.
-    OneOf(&'static [&'static Shape]),
+    OneOf(&'static [&'static ValueShape]),
     /// Never shown.
-    Secret(&'static Shape),
+    Secret(&'static ValueShape),
 }
 
 /// An object with known keys.
 #[derive(Debug)]
-pub struct Object {
+pub struct ObjectShape {
     pub name: &'static str,
     pub doc: &'static str,
-    pub fields: &'static [Field],
+    pub fields: &'static [FieldShape],
     /// What keys beyond the known ones hold; `None` refuses them.
-    pub rest: Option<&'static Shape>,
+    pub rest: Option<&'static ValueShape>,
 }
 
 /// A known key.
 #[derive(Debug)]
-pub struct Field {
+pub struct FieldShape {
     pub key: &'static str,
-    /// Lines as written; see [`Field::doc`].
+    /// Lines as written; see [`FieldShape::doc`].
     pub raw_doc: &'static str,
-    pub shape: &'static Shape,
-    pub rules: Rules,
+    pub shape: &'static ValueShape,
+    pub rules: FieldRules,
     pub default: fn() -> Option<Value>,
 }
 
 /// What holds for a value beyond its type.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rules {
+pub struct FieldRules {
     pub min: Option<f64>,
     pub max: Option<f64>,
     pub max_len: Option<usize>,
@@ -68,7 +68,7 @@ pub struct Rules {
     pub later: bool,
 }
 
-impl Rules {
+impl FieldRules {
     pub const NONE: Self = Self {
         min: None,
         max: None,
@@ -79,26 +79,26 @@ impl Rules {
 }
 
 #[derive(Debug)]
-pub struct Words {
+pub struct WordList {
     pub name: &'static str,
-    pub words: &'static [Word],
+    pub words: &'static [ListedWord],
 }
 
 #[derive(Debug)]
-pub struct Word {
+pub struct ListedWord {
     pub text: &'static str,
     pub raw_doc: &'static str,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Literal {
+pub enum FixedValue {
     False,
     Text(&'static str),
 }
 
 /// A form of text that people write and the check understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum TextForm {
     Duration,
     ByteSize,
     TimeOfDay,
@@ -110,8 +110,8 @@ pub enum Form {
 }
 
 /// A type that can be read from the config.
-pub trait Shaped {
-    const SHAPE: &'static Shape;
+pub trait HasShape {
+    const SHAPE: &'static ValueShape;
 
     /// What an absent key means, if that is worth saying.
     fn implicit_default() -> Option<Value> {
@@ -119,7 +119,7 @@ pub trait Shaped {
     }
 }
 
-impl Field {
+impl FieldShape {
     /// The doc in one paragraph per line.
     pub fn doc(&self) -> String {
         let doc = tidy_doc(self.raw_doc);
@@ -130,15 +130,15 @@ impl Field {
     }
 }
 
-impl Object {
-    pub fn field(&self, key: &str) -> Option<&'static Field> {
+impl ObjectShape {
+    pub fn field(&self, key: &str) -> Option<&'static FieldShape> {
         self.fields.iter().find(|field| field.key == key)
     }
 }
 
-impl Shape {
+impl ValueShape {
     /// The object inside, looking through secrets and choices.
-    pub fn as_object(&self) -> Option<&'static Object> {
+    pub fn as_object(&self) -> Option<&'static ObjectShape> {
         match self {
             Self::Object(object) => Some(object),
             Self::OneOf(branches) => branches.iter().find_map(|branch| branch.as_object()),
@@ -151,7 +151,7 @@ impl Shape {
     pub fn under_key(&self, key: &str) -> Option<Step> {
         match self {
             Self::Anything => Some(Step {
-                shape: &Shape::Anything,
+                shape: &ValueShape::Anything,
                 field: None,
             }),
             Self::Object(object) => match object.field(key) {
@@ -169,9 +169,9 @@ impl Shape {
     }
 
     /// The shape of the items of a list.
-    pub fn item(&self) -> Option<&'static Shape> {
+    pub fn item(&self) -> Option<&'static ValueShape> {
         match self {
-            Self::Anything => Some(&Shape::Anything),
+            Self::Anything => Some(&ValueShape::Anything),
             Self::List(item) => Some(item),
             Self::OneOf(branches) => branches.iter().find_map(|branch| branch.item()),
             Self::Secret(inner) => inner.item(),
@@ -187,9 +187,9 @@ impl Shape {
 /// One step into a shape.
 #[derive(Debug, Clone, Copy)]
 pub struct Step {
-    pub shape: &'static Shape,
+    pub shape: &'static ValueShape,
     /// The known key, if it is one.
-    pub field: Option<&'static Field>,
+    pub field: Option<&'static FieldShape>,
 }
 
 /// Joins the lines of a doc comment; paragraphs stay apart.
@@ -210,9 +210,9 @@ pub fn tidy_doc(raw: &str) -> String {
 
 macro_rules! whole {
     ($($type:ty),*) => {$(
-        impl Shaped for $type {
-            const SHAPE: &'static Shape =
-                &Shape::Whole { min: <$type>::MIN as i64, max: <$type>::MAX as u64 };
+        impl HasShape for $type {
+            const SHAPE: &'static ValueShape =
+                &ValueShape::Whole { min: <$type>::MIN as i64, max: <$type>::MAX as u64 };
 
             fn implicit_default() -> Option<Value> {
                 Some(json!(0))
@@ -223,44 +223,44 @@ macro_rules! whole {
 
 whole!(u8, u16, u32, u64);
 
-impl Shaped for bool {
-    const SHAPE: &'static Shape = &Shape::Bool;
+impl HasShape for bool {
+    const SHAPE: &'static ValueShape = &ValueShape::Bool;
 
     fn implicit_default() -> Option<Value> {
         Some(json!(false))
     }
 }
 
-impl Shaped for f64 {
-    const SHAPE: &'static Shape = &Shape::Number;
+impl HasShape for f64 {
+    const SHAPE: &'static ValueShape = &ValueShape::Number;
 
     fn implicit_default() -> Option<Value> {
         Some(json!(0))
     }
 }
 
-impl Shaped for String {
-    const SHAPE: &'static Shape = &Shape::Text;
+impl HasShape for String {
+    const SHAPE: &'static ValueShape = &ValueShape::Text;
 }
 
-impl Shaped for Value {
-    const SHAPE: &'static Shape = &Shape::Anything;
+impl HasShape for Value {
+    const SHAPE: &'static ValueShape = &ValueShape::Anything;
 }
 
-impl Shaped for Map<String, Value> {
-    const SHAPE: &'static Shape = &Shape::Map(&Shape::Anything);
+impl HasShape for Map<String, Value> {
+    const SHAPE: &'static ValueShape = &ValueShape::Map(&ValueShape::Anything);
 }
 
-impl<T: Shaped> Shaped for Option<T> {
-    const SHAPE: &'static Shape = T::SHAPE;
+impl<T: HasShape> HasShape for Option<T> {
+    const SHAPE: &'static ValueShape = T::SHAPE;
 }
 
-impl<T: Shaped> Shaped for Vec<T> {
-    const SHAPE: &'static Shape = &Shape::List(T::SHAPE);
+impl<T: HasShape> HasShape for Vec<T> {
+    const SHAPE: &'static ValueShape = &ValueShape::List(T::SHAPE);
 }
 
-impl<T: Shaped> Shaped for BTreeMap<String, T> {
-    const SHAPE: &'static Shape = &Shape::Map(T::SHAPE);
+impl<T: HasShape> HasShape for BTreeMap<String, T> {
+    const SHAPE: &'static ValueShape = &ValueShape::Map(T::SHAPE);
 }
 
 /// The name of a field as it stands in the file - `maxSpawnDepth` for `max_spawn_depth` - made

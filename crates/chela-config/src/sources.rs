@@ -1,7 +1,7 @@
 //! Everything the config is made of: the file, what it includes, and the environment.
 //!
 //! [`gather`] reads the config file, puts included files in place, reads the `.env` files and
-//! fills in `${VAR}`. It never fails: whatever is wrong becomes a [`Diagnostic`] with a place,
+//! fills in `${VAR}`. It never fails: whatever is wrong becomes a [`ConfigDiagnostic`] with a place,
 //! and a file that cannot be used leaves an empty config behind. Messages name files, keys and
 //! variables, never values.
 
@@ -18,19 +18,19 @@ use std::path::{Path, PathBuf};
 use chela_core::{Host, HostEnv};
 use serde_json::Value;
 
-use crate::diagnostic::{Diagnostic, Place, Severity};
+use crate::diagnostic::{ConfigDiagnostic, Severity, SourcePlace};
 use crate::key_path::KeyPath;
-use crate::node::{At, FileId, Kind, Member, Node};
+use crate::node::{ConfigNode, FileId, NodeKind, NodeMember, NodeSpan};
 use crate::text::{self, LineIndex};
 
 /// The config as written by the operator, put together from all its files.
 #[derive(Debug, Clone)]
-pub struct Gathered {
+pub struct GatheredConfig {
     /// Always an object; empty when the file is missing or unusable.
-    pub root: Node,
+    pub root: ConfigNode,
     /// The config file first, then what it includes, in the order read.
     pub files: Vec<LoadedFile>,
-    pub diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<ConfigDiagnostic>,
     /// The environment with what the `.env` files add to it.
     pub env: HostEnv,
     pub main: MainFile,
@@ -65,9 +65,9 @@ impl LoadedFile {
     }
 
     /// The place of a byte offset.
-    pub fn place(&self, offset: usize) -> Place {
+    pub fn place(&self, offset: usize) -> SourcePlace {
         let (line, column) = self.lines.position(&self.source, offset);
-        Place {
+        SourcePlace {
             file: self.path.clone(),
             line,
             column,
@@ -76,23 +76,23 @@ impl LoadedFile {
 }
 
 /// Reads the config of this machine.
-pub fn gather(host: &Host) -> Gathered {
+pub fn gather(host: &Host) -> GatheredConfig {
     let path = host.config_file();
     match read_text(&path) {
         Ok(source) => gather_text(host, &source),
         Err(ReadProblem::Missing) => {
-            let mut gathered = Gathered::start(host);
+            let mut gathered = GatheredConfig::start(host);
             gathered.main = MainFile::Missing;
             gathered
         }
         Err(problem) => {
-            let mut gathered = Gathered::start(host);
+            let mut gathered = GatheredConfig::start(host);
             gathered.main = MainFile::Unusable;
             let (line, column) = match problem {
                 ReadProblem::NotUtf8 { line, column } => (line, column),
                 _ => (1, 1),
             };
-            let place = Place {
+            let place = SourcePlace {
                 file: path,
                 line,
                 column,
@@ -107,8 +107,8 @@ pub fn gather(host: &Host) -> Gathered {
 
 /// The config as it would be if the config file held this text; for checking an edit before it
 /// is written.
-pub fn gather_text(host: &Host, source: &str) -> Gathered {
-    let mut gathered = Gathered::start(host);
+pub fn gather_text(host: &Host, source: &str) -> GatheredConfig {
+    let mut gathered = GatheredConfig::start(host);
     let file = LoadedFile::new(host.config_file(), source.to_owned());
     if let Some(root) = gathered.add(file) {
         gathered.root = include::resolve(host, &mut gathered, root);
@@ -120,12 +120,17 @@ pub fn gather_text(host: &Host, source: &str) -> Gathered {
 
 /// A config that is already one piece and lies at `pick` inside a text, such as the copy of the
 /// last good one: places point into that text, nothing is included.
-pub(crate) fn gather_piece(host: &Host, path: PathBuf, source: String, pick: &str) -> Gathered {
-    let mut gathered = Gathered::start(host);
+pub(crate) fn gather_piece(
+    host: &Host,
+    path: PathBuf,
+    source: String,
+    pick: &str,
+) -> GatheredConfig {
+    let mut gathered = GatheredConfig::start(host);
     if let Some(mut whole) = gathered.add(LoadedFile::new(path, source)) {
         gathered.root = match whole.get_mut(pick) {
-            Some(piece) => std::mem::replace(piece, Node::empty_object()),
-            None => Node::empty_object(),
+            Some(piece) => std::mem::replace(piece, ConfigNode::empty_object()),
+            None => ConfigNode::empty_object(),
         };
         gathered.expect_object();
         gathered.substitute();
@@ -133,12 +138,12 @@ pub(crate) fn gather_piece(host: &Host, path: PathBuf, source: String, pick: &st
     gathered
 }
 
-impl Gathered {
+impl GatheredConfig {
     fn start(host: &Host) -> Self {
         let mut diagnostics = Vec::new();
         let env = dotenv::effective_env(host, &mut diagnostics);
         Self {
-            root: Node::empty_object(),
+            root: ConfigNode::empty_object(),
             files: Vec::new(),
             diagnostics,
             env,
@@ -147,7 +152,7 @@ impl Gathered {
     }
 
     /// Where something was written, as people count.
-    pub fn place(&self, at: At) -> Option<Place> {
+    pub fn place(&self, at: NodeSpan) -> Option<SourcePlace> {
         Some(
             self.files
                 .get(usize::from(at.file.0))?
@@ -182,32 +187,32 @@ impl Gathered {
         self.as_written(&self.root)
     }
 
-    fn as_written(&self, node: &Node) -> Value {
+    fn as_written(&self, node: &ConfigNode) -> Value {
         match &node.kind {
-            Kind::String(text) if node.vars.is_empty() && !text.contains("${") => {
+            NodeKind::String(text) if node.vars.is_empty() && !text.contains("${") => {
                 Value::String(text.clone())
             }
-            Kind::String(text) => {
+            NodeKind::String(text) => {
                 let file = self.files.get(usize::from(node.at.file.0));
                 let span = node.at.start as usize..node.at.end as usize;
                 let literal = file.and_then(|file| file.source.get(span));
                 let written = literal.and_then(|literal| text::parse(literal, FileId(0)).root);
                 match written.map(|node| node.kind) {
-                    Some(Kind::String(written)) => Value::String(written),
+                    Some(NodeKind::String(written)) => Value::String(written),
                     _ => Value::String(text.clone()),
                 }
             }
-            Kind::Array(items) => items.iter().map(|item| self.as_written(item)).collect(),
-            Kind::Object(members) => members
+            NodeKind::Array(items) => items.iter().map(|item| self.as_written(item)).collect(),
+            NodeKind::Object(members) => members
                 .iter()
-                .map(|Member { key, value, .. }| (key.clone(), self.as_written(value)))
+                .map(|NodeMember { key, value, .. }| (key.clone(), self.as_written(value)))
                 .collect(),
-            Kind::Null | Kind::Bool(_) | Kind::Number(_) => node.to_json(),
+            NodeKind::Null | NodeKind::Bool(_) | NodeKind::Number(_) => node.to_json(),
         }
     }
 
     /// Takes a file in: its root if it can be read, its problems in any case.
-    fn add(&mut self, file: LoadedFile) -> Option<Node> {
+    fn add(&mut self, file: LoadedFile) -> Option<ConfigNode> {
         let id = FileId(u16::try_from(self.files.len()).unwrap_or(u16::MAX));
         let parsed = text::parse(&file.source, id);
         let problems = parsed.problems.iter();
@@ -222,12 +227,12 @@ impl Gathered {
     }
 
     fn expect_object(&mut self) {
-        if matches!(self.root.kind, Kind::Object(_)) {
+        if matches!(self.root.kind, NodeKind::Object(_)) {
             return;
         }
         self.main = MainFile::Unusable;
-        let root = std::mem::replace(&mut self.root, Node::empty_object());
-        self.diagnostics.push(Diagnostic {
+        let root = std::mem::replace(&mut self.root, ConfigNode::empty_object());
+        self.diagnostics.push(ConfigDiagnostic {
             severity: Severity::Error,
             code: "not-an-object",
             path: KeyPath::root(),
@@ -241,10 +246,10 @@ impl Gathered {
     }
 
     fn substitute(&mut self) {
-        let mut root = std::mem::replace(&mut self.root, Node::empty_object());
+        let mut root = std::mem::replace(&mut self.root, ConfigNode::empty_object());
         let missing = substitute::fill_in(&mut root, &self.env);
         for substitute::MissingVar { name, path, at } in missing {
-            self.diagnostics.push(Diagnostic {
+            self.diagnostics.push(ConfigDiagnostic {
                 severity: Severity::Warning,
                 code: "missing-variable",
                 path,

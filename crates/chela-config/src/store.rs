@@ -6,7 +6,6 @@
 
 mod backup;
 mod last_good;
-mod lock;
 mod write;
 
 pub use last_good::LastGood;
@@ -15,8 +14,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chela_core::Host;
+use chela_files::{ExpectedContent, LockError, LockFile, Placement};
 
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{ConfigDiagnostic, Severity};
 use crate::sources::{ReadProblem, read_text};
 use crate::text::edit::EditError;
 
@@ -42,7 +42,7 @@ pub struct EditOutcome {
     /// The file written; the target, where the config is a symlink.
     pub path: PathBuf,
     /// Warnings about the new text.
-    pub diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<ConfigDiagnostic>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub enum StoreError {
     #[error("{} would not be valid after this change, so it was not written:{}", .path.display(), listed(.diagnostics))]
     Invalid {
         path: PathBuf,
-        diagnostics: Vec<Diagnostic>,
+        diagnostics: Vec<ConfigDiagnostic>,
     },
     #[error("{} {words} ({hint})", .path.display())]
     Unreadable {
@@ -86,7 +86,7 @@ pub enum StoreError {
     },
 }
 
-fn listed(diagnostics: &[Diagnostic]) -> String {
+fn listed(diagnostics: &[ConfigDiagnostic]) -> String {
     diagnostics
         .iter()
         .map(|diagnostic| format!("\n  {diagnostic}"))
@@ -94,14 +94,16 @@ fn listed(diagnostics: &[Diagnostic]) -> String {
 }
 
 fn what_to_do(error: &std::io::Error) -> &'static str {
-    use std::io::ErrorKind as Kind;
+    use std::io::ErrorKind as NodeKind;
     match error.kind() {
-        Kind::PermissionDenied => " (check the owner and the permissions of the folder)",
-        Kind::ReadOnlyFilesystem => " (the file system is mounted read-only)",
-        Kind::StorageFull | Kind::QuotaExceeded => " (free some space; nothing was changed)",
-        Kind::ResourceBusy => " (the file is a mount of its own: mount its folder instead)",
-        Kind::AlreadyExists => " (a file has that name; move it away)",
-        Kind::NotADirectory => " (something on the way there is not a folder)",
+        NodeKind::PermissionDenied => " (check the owner and the permissions of the folder)",
+        NodeKind::ReadOnlyFilesystem => " (the file system is mounted read-only)",
+        NodeKind::StorageFull | NodeKind::QuotaExceeded => {
+            " (free some space; nothing was changed)"
+        }
+        NodeKind::ResourceBusy => " (the file is a mount of its own: mount its folder instead)",
+        NodeKind::AlreadyExists => " (a file has that name; move it away)",
+        NodeKind::NotADirectory => " (something on the way there is not a folder)",
         _ => "",
     }
 }
@@ -132,11 +134,11 @@ impl ConfigStore {
     pub fn edit(
         &self,
         change: impl Fn(&str) -> Result<String, EditError>,
-        validate: impl Fn(&str) -> Vec<Diagnostic>,
+        validate: impl Fn(&str) -> Vec<ConfigDiagnostic>,
     ) -> Result<EditOutcome, StoreError> {
         let path = write::real_target(&self.path())?;
         write::make_folder_of(&path)?;
-        let _lock = lock::exclusive(&path, self.lock_wait)?;
+        let _lock = self.lock(&path)?;
         for _ in 0..ATTEMPTS {
             let old = current(&path)?;
             let new = change(old.as_deref().unwrap_or_default())?;
@@ -158,14 +160,18 @@ impl ConfigStore {
                     diagnostics: errors,
                 });
             }
-            let ready = write::Prepared::new(&self.host, &path, &new)?;
+            let ready = write::prepare(&path, &new)?;
             if current(&path)? != old {
                 continue;
             }
             let backup = old
-                .map(|old| backup::keep(&self.host, &path, &old))
+                .as_ref()
+                .map(|old| backup::keep(&path, old))
                 .transpose()?;
-            ready.put_in_place()?;
+            let expected = ExpectedContent::of(old.as_deref().map(str::as_bytes));
+            if ready.put_if(expected)? == Placement::Changed {
+                continue;
+            }
             return Ok(EditOutcome {
                 changed: Changed::Yes,
                 backup,
@@ -185,8 +191,25 @@ impl ConfigStore {
         let free = (1..100)
             .map(|number| write::with_suffix(&path, &format!(".rejected.{time}-{number}")))
             .fold(first, |free, next| if free.exists() { next } else { free });
-        write::Prepared::new(&self.host, &free, text)?.put_in_place()?;
+        write::prepare(&free, text)?.put_in_place()?;
         Ok(free)
+    }
+
+    /// Waits until no other process edits the file, but not for ever.
+    fn lock(&self, path: &Path) -> Result<LockFile, StoreError> {
+        let lock = write::with_suffix(path, ".lock");
+        LockFile::take(&lock, self.lock_wait).map_err(|error| match error {
+            LockError::Busy { waited, .. } => StoreError::Busy {
+                path: path.to_owned(),
+                lock: lock.clone(),
+                waited,
+            },
+            LockError::Io { path, source } => StoreError::Io {
+                what: "lock",
+                path,
+                source,
+            },
+        })
     }
 }
 

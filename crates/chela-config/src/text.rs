@@ -1,6 +1,6 @@
 //! The text of a config file: reading it with places, and changing it without disturbing it.
 //!
-//! The format is JSON5. Reading gives a [`Node`] tree in which every value knows where it was
+//! The format is JSON5. Reading gives a [`ConfigNode`] tree in which every value knows where it was
 //! written, and problems in words a person understands. Problems name keys and single
 //! characters, never values: a value may be a secret.
 
@@ -17,9 +17,9 @@ pub use lines::LineIndex;
 
 use std::path::Path;
 
-use crate::diagnostic::{Diagnostic, Place, Severity};
+use crate::diagnostic::{ConfigDiagnostic, Severity, SourcePlace};
 use crate::key_path::KeyPath;
-use crate::node::{FileId, Node};
+use crate::node::{ConfigNode, FileId};
 
 /// How deep objects and lists may be nested.
 pub const MAX_DEPTH: usize = 128;
@@ -29,9 +29,9 @@ pub const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// What a text turned out to say.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Parsed {
+pub struct ParsedText {
     /// Absent as soon as one problem is an error: half a config is worse than none.
-    pub root: Option<Node>,
+    pub root: Option<ConfigNode>,
     pub problems: Vec<SyntaxProblem>,
 }
 
@@ -47,16 +47,16 @@ pub struct SyntaxProblem {
 
 impl SyntaxProblem {
     /// The same finding, placed in a file.
-    pub fn to_diagnostic(&self, file: &Path, source: &str, lines: &LineIndex) -> Diagnostic {
+    pub fn to_diagnostic(&self, file: &Path, source: &str, lines: &LineIndex) -> ConfigDiagnostic {
         let (line, column) = lines.position(source, self.at);
-        Diagnostic {
+        ConfigDiagnostic {
             severity: self.severity,
             code: match self.severity {
                 Severity::Error => "syntax",
                 Severity::Warning | Severity::Note => "duplicate-key",
             },
             path: KeyPath::root(),
-            place: Some(Place {
+            place: Some(SourcePlace {
                 file: file.to_owned(),
                 line,
                 column,
@@ -68,6 +68,6 @@ impl SyntaxProblem {
 }
 
 /// Reads a JSON5 text. Never fails otherwise than by listing problems.
-pub fn parse(source: &str, file: FileId) -> Parsed {
-    parse::Parser::new(source, file, parse::Duplicates::LastCounts).document()
+pub fn parse(source: &str, file: FileId) -> ParsedText {
+    parse::TextParser::new(source, file, parse::DuplicateKeys::LastCounts).document()
 }

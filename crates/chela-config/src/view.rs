@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use chela_core::AgentId;
 use serde_json::Value;
 
-use crate::diagnostic::Place;
+use crate::diagnostic::SourcePlace;
 use crate::key_path::KeyPath;
 use crate::load::Loaded;
 use crate::model::{
@@ -30,18 +30,18 @@ pub(crate) use workspace::entry_path;
 
 /// A value and where it came from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Resolved<T> {
+pub struct ResolvedValue<T> {
     pub value: T,
-    pub from: Provenance,
+    pub from: ValueProvenance,
 }
 
-impl<T> Resolved<T> {
-    pub fn new(value: T, from: Provenance) -> Self {
+impl<T> ResolvedValue<T> {
+    pub fn new(value: T, from: ValueProvenance) -> Self {
         Self { value, from }
     }
 
-    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Resolved<U> {
-        Resolved {
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> ResolvedValue<U> {
+        ResolvedValue {
             value: change(self.value),
             from: self.from,
         }
@@ -50,27 +50,33 @@ impl<T> Resolved<T> {
 
 /// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Provenance {
+pub enum ValueProvenance {
     /// Nobody set it: Chela's own default.
     Default,
     /// Set for all agents.
-    Defaults { path: KeyPath, place: Option<Place> },
+    Defaults {
+        path: KeyPath,
+        place: Option<SourcePlace>,
+    },
     /// Set for this agent.
-    Agent { path: KeyPath, place: Option<Place> },
+    Agent {
+        path: KeyPath,
+        place: Option<SourcePlace>,
+    },
     /// Set by an environment variable.
     Env { var: String },
     /// Follows from something else.
     Derived { why: String },
 }
 
-impl Provenance {
+impl ValueProvenance {
     /// Whether the operator chose it.
     pub fn is_set(&self) -> bool {
         !matches!(self, Self::Default | Self::Derived { .. })
     }
 }
 
-impl std::fmt::Display for Provenance {
+impl std::fmt::Display for ValueProvenance {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
@@ -99,93 +105,93 @@ impl std::fmt::Display for Provenance {
 pub struct AgentView {
     pub id: AgentId,
     /// Answers what no binding claims.
-    pub is_default: Resolved<bool>,
-    pub name: Resolved<Option<String>>,
-    pub description: Resolved<Option<String>>,
-    pub identity: Resolved<Identity>,
+    pub is_default: ResolvedValue<bool>,
+    pub name: ResolvedValue<Option<String>>,
+    pub description: ResolvedValue<Option<String>>,
+    pub identity: ResolvedValue<Identity>,
 
-    pub workspace: Resolved<PathBuf>,
-    pub agent_dir: Resolved<PathBuf>,
-    pub repo_root: Resolved<Option<PathBuf>>,
+    pub workspace: ResolvedValue<PathBuf>,
+    pub agent_dir: ResolvedValue<PathBuf>,
+    pub repo_root: ResolvedValue<Option<PathBuf>>,
 
-    pub model: Resolved<Option<ModelChoice>>,
-    pub utility_model: Resolved<Option<String>>,
-    pub model_policy: Resolved<ModelPolicy>,
+    pub model: ResolvedValue<Option<ModelChoice>>,
+    pub utility_model: ResolvedValue<Option<String>>,
+    pub model_policy: ResolvedValue<ModelPolicy>,
     /// Alias and model, in the order of the file.
-    pub model_aliases: Resolved<Vec<ModelAlias>>,
+    pub model_aliases: ResolvedValue<Vec<ModelAlias>>,
     /// Request parameters: defaults, then the model's, then the agent's own.
-    pub params: Resolved<OpenMap>,
-    pub thinking: Resolved<Option<ThinkingLevel>>,
-    pub reasoning: Resolved<ReasoningVisibility>,
-    pub verbose: Resolved<VerboseLevel>,
-    pub context_tokens: Resolved<Option<u64>>,
-    pub timeout_seconds: Resolved<u64>,
+    pub params: ResolvedValue<OpenMap>,
+    pub thinking: ResolvedValue<Option<ThinkingLevel>>,
+    pub reasoning: ResolvedValue<ReasoningVisibility>,
+    pub verbose: ResolvedValue<VerboseLevel>,
+    pub context_tokens: ResolvedValue<Option<u64>>,
+    pub timeout_seconds: ResolvedValue<u64>,
     /// Most model calls of one turn.
-    pub max_steps: Resolved<u64>,
+    pub max_steps: ResolvedValue<u64>,
 
     /// Names of the skills the agent may see; `None`: all.
-    pub skills: Resolved<Option<Vec<String>>>,
-    pub skills_limits: Resolved<SkillsLimits>,
-    pub memory_search: Resolved<MemorySearch>,
-    pub citations: Resolved<Citations>,
+    pub skills: ResolvedValue<Option<Vec<String>>>,
+    pub skills_limits: ResolvedValue<SkillsLimits>,
+    pub memory_search: ResolvedValue<MemorySearch>,
+    pub citations: ResolvedValue<Citations>,
 
-    pub skip_bootstrap: Resolved<bool>,
-    pub skip_optional_bootstrap_files: Resolved<Vec<String>>,
-    pub context_injection: Resolved<ContextInjection>,
-    pub bootstrap_max_chars: Resolved<u64>,
-    pub bootstrap_total_max_chars: Resolved<u64>,
-    pub bootstrap_max_tokens: Resolved<Option<u64>>,
-    pub bootstrap_total_max_tokens: Resolved<Option<u64>>,
-    pub truncation_warning: Resolved<TruncationWarning>,
-    pub context_limits: Resolved<ContextLimits>,
-    pub startup_context: Resolved<StartupContext>,
-    pub context_pruning: Resolved<ContextPruning>,
-    pub compaction: Resolved<Compaction>,
+    pub skip_bootstrap: ResolvedValue<bool>,
+    pub skip_optional_bootstrap_files: ResolvedValue<Vec<String>>,
+    pub context_injection: ResolvedValue<ContextInjection>,
+    pub bootstrap_max_chars: ResolvedValue<u64>,
+    pub bootstrap_total_max_chars: ResolvedValue<u64>,
+    pub bootstrap_max_tokens: ResolvedValue<Option<u64>>,
+    pub bootstrap_total_max_tokens: ResolvedValue<Option<u64>>,
+    pub truncation_warning: ResolvedValue<TruncationWarning>,
+    pub context_limits: ResolvedValue<ContextLimits>,
+    pub startup_context: ResolvedValue<StartupContext>,
+    pub context_pruning: ResolvedValue<ContextPruning>,
+    pub compaction: ResolvedValue<Compaction>,
     /// Headings that survive every cut.
-    pub context_pin: Resolved<Vec<String>>,
+    pub context_pin: ResolvedValue<Vec<String>>,
     /// Files that change often.
-    pub context_dynamic: Resolved<Vec<String>>,
+    pub context_dynamic: ResolvedValue<Vec<String>>,
     /// Files that started agents get as well.
-    pub context_inherit: Resolved<Vec<String>>,
+    pub context_inherit: ResolvedValue<Vec<String>>,
     /// Where the volatile part of the prompt goes.
-    pub context_placement: Resolved<Placement>,
-    pub additional_system_prompt: Resolved<Option<String>>,
+    pub context_placement: ResolvedValue<Placement>,
+    pub additional_system_prompt: ResolvedValue<Option<String>>,
 
-    pub user_timezone: Resolved<Option<String>>,
-    pub time_format: Resolved<TimeFormat>,
+    pub user_timezone: ResolvedValue<Option<String>>,
+    pub time_format: ResolvedValue<TimeFormat>,
 
-    pub owner_allow_from: Resolved<Vec<String>>,
-    pub owner_display: Resolved<OwnerDisplay>,
-    pub owner_display_secret: Resolved<Option<Secret>>,
+    pub owner_allow_from: ResolvedValue<Vec<String>>,
+    pub owner_display: ResolvedValue<OwnerDisplay>,
+    pub owner_display_secret: ResolvedValue<Option<Secret>>,
 
-    pub heartbeat: Resolved<HeartbeatView>,
-    pub subagents: Resolved<Subagents>,
+    pub heartbeat: ResolvedValue<HeartbeatView>,
+    pub subagents: ResolvedValue<Subagents>,
     /// `None`: `prefer` in the main session, `suggest` elsewhere.
-    pub delegation_mode: Resolved<Option<DelegationMode>>,
-    pub group_chat: Resolved<GroupChat>,
-    pub silent_reply: Resolved<Option<SilentReply>>,
-    pub human_delay: Resolved<HumanDelay>,
-    pub typing_mode: Resolved<Option<TypingMode>>,
-    pub tts: Resolved<Tts>,
+    pub delegation_mode: ResolvedValue<Option<DelegationMode>>,
+    pub group_chat: ResolvedValue<GroupChat>,
+    pub silent_reply: ResolvedValue<Option<SilentReply>>,
+    pub human_delay: ResolvedValue<HumanDelay>,
+    pub typing_mode: ResolvedValue<Option<TypingMode>>,
+    pub tts: ResolvedValue<Tts>,
     /// How often the agent reacts with emoji, by channel.
-    pub reactions: Resolved<Vec<(String, ReactionLevel)>>,
+    pub reactions: ResolvedValue<Vec<(String, ReactionLevel)>>,
 
     /// The tool policy of all agents, as written.
-    pub global_tools: Resolved<ToolPolicy>,
+    pub global_tools: ResolvedValue<ToolPolicy>,
     /// The tool policy of this agent, as written; it narrows the global one.
-    pub tools: Resolved<AgentTools>,
-    pub elevated: Resolved<Elevated>,
-    pub elevated_default: Resolved<ElevatedLevel>,
-    pub sandbox: Resolved<Sandbox>,
-    pub guard_policy: Resolved<GuardPolicy>,
+    pub tools: ResolvedValue<AgentTools>,
+    pub elevated: ResolvedValue<Elevated>,
+    pub elevated_default: ResolvedValue<ElevatedLevel>,
+    pub sandbox: ResolvedValue<Sandbox>,
+    pub guard_policy: ResolvedValue<GuardPolicy>,
     /// Hosts that may be reached without asking.
-    pub guard_egress: Resolved<Vec<String>>,
+    pub guard_egress: ResolvedValue<Vec<String>>,
     /// Effects that are always asked about.
-    pub guard_confirm: Resolved<Vec<GuardEffect>>,
-    pub limits: Resolved<LimitSet>,
-    pub runtime: Resolved<Option<AgentRuntime>>,
+    pub guard_confirm: ResolvedValue<Vec<GuardEffect>>,
+    pub limits: ResolvedValue<LimitSet>,
+    pub runtime: ResolvedValue<Option<AgentRuntime>>,
 
-    lookup: lookup::Lookup,
+    lookup: lookup::ValueLookup,
     entries: OnceLock<Vec<ViewEntry>>,
 }
 
@@ -202,7 +208,7 @@ pub struct ViewEntry {
     /// The key as it stands in an agent's entry, such as `heartbeat.every`.
     pub name: String,
     pub value: Value,
-    pub from: Provenance,
+    pub from: ValueProvenance,
 }
 
 impl AgentView {
@@ -250,7 +256,7 @@ impl Loaded {
     /// others); `CHELA_WORKSPACE` (default agent only); `workspace` in the state folder, or
     /// `workspace-<id>`. In the config, `~` is the home folder and relative paths start at the
     /// folder of the config file; in the variable they start at the current folder.
-    pub fn workspace_dir(&self, id: &AgentId) -> Resolved<PathBuf> {
+    pub fn workspace_dir(&self, id: &AgentId) -> ResolvedValue<PathBuf> {
         workspace::workspace_dir(self, id)
     }
 }

@@ -20,6 +20,8 @@ pub mod vars {
     pub const WORKSPACE: &str = "CHELA_WORKSPACE";
     /// More folders that `$include` may read from, separated like `PATH`.
     pub const INCLUDE_ROOTS: &str = "CHELA_INCLUDE_ROOTS";
+    /// What of the log is shown on standard error, as with `--log`.
+    pub const LOG: &str = "CHELA_LOG";
     /// Any value turns colours off.
     pub const NO_COLOR: &str = "NO_COLOR";
 }

@@ -8,12 +8,14 @@ mod agent_id;
 mod figures;
 mod hash;
 mod host;
+mod logged;
 mod origin;
 mod session_key;
 mod severity;
 mod spending;
 
 pub mod cut;
+pub mod panics;
 pub mod sanitize;
 pub mod scan;
 pub mod secret;
@@ -31,3 +33,7 @@ pub use session_key::{
 };
 pub use severity::Severity;
 pub use spending::{Prices, Usage, micro_dollars};
+
+/// For the macros of this crate: whoever uses them need not name it.
+#[doc(hidden)]
+pub use tracing as tracing_for_macros;

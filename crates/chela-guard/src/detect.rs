@@ -95,7 +95,7 @@ pub fn detect_with(model: &Model, text: &str) -> Detection {
                 family: phrase.family,
                 range: view.original(&phrase.range),
                 form: view.form,
-                phrase: view.text[phrase.range].to_owned(),
+                phrase: view.text.get(phrase.range).unwrap_or_default().to_owned(),
             }));
     }
     // What was hidden and says something was hidden for a reason.

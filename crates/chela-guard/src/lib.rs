@@ -5,6 +5,9 @@
 //! it. Where the words of a call come from decides what may happen: [`flow`]. Nothing here reads
 //! a file, a clock or a socket.
 
+// This crate reads bytes of others: no text of theirs may end a turn.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice))]
+
 pub mod approval;
 mod effect;
 mod external;

@@ -4,6 +4,11 @@
 //! word of the question must stand in the chunk; what is below 0.35 goes. A chunk that only one
 //! leg found has 0 for the other.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "slots and rows are numbered by the snapshot they index"
+)]
+
 use std::collections::HashMap;
 
 use chela_core::Audience;

@@ -85,12 +85,15 @@ impl Day {
             .filter(|word| !word.is_empty())
             .collect();
         words.windows(3).find_map(|three| {
-            let (day, month) = match (number(three[0]), month_named(three[0])) {
-                (Some(day), _) => (day, month_named(three[1])?),
-                (None, Some(month)) => (number(three[1])?, month),
+            let [first, second, third] = three else {
+                return None;
+            };
+            let (day, month) = match (number(first), month_named(first)) {
+                (Some(day), _) => (day, month_named(second)?),
+                (None, Some(month)) => (number(second)?, month),
                 (None, None) => return None,
             };
-            let year = number(three[2]).filter(|year| (1900..2200).contains(year))?;
+            let year = number(third).filter(|year| (1900..2200).contains(year))?;
             Self::from_civil(year as i32, month, day)
         })
     }

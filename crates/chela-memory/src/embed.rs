@@ -137,7 +137,11 @@ impl LocalTable {
         if !text.context.is_empty() {
             let ids = table.encode(text.context);
             let from = ids.len().saturating_sub(CONTEXT_PIECES);
-            table.add(&ids[from..], CONTEXT_WEIGHT, &mut sum);
+            table.add(
+                ids.get(from..).unwrap_or_default(),
+                CONTEXT_WEIGHT,
+                &mut sum,
+            );
         }
         sum
     }

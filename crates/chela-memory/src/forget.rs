@@ -10,6 +10,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use chela_core::{Audience, ContentHash};
+use chela_files::{ExpectedContent, FileDraft, FileMode, PathLocks, Placement, write_file};
 
 use crate::chunk::{Chunk, Cut};
 use crate::index::Depth;
@@ -17,6 +18,9 @@ use crate::memory::{Ask, Memory};
 use crate::source::{self, FileSource};
 use crate::store::StoreError;
 use crate::transcript;
+
+/// Where the index says that something is being forgotten.
+const FORGETTING: &str = "forgetting";
 
 #[derive(Debug, thiserror::Error)]
 pub enum ForgetError {
@@ -106,6 +110,7 @@ impl Memory<'_> {
             copies: Vec::new(),
             entries,
         };
+        self.store().set_meta(FORGETTING, "1")?;
         let found = source::find(self.host(), self.places(), self.settings());
         let labels: HashSet<String> = forgotten
             .entries
@@ -121,6 +126,11 @@ impl Memory<'_> {
                 path: file.path.clone(),
                 source,
             };
+            // A session that changes the note meanwhile must not lose what it wrote.
+            let real = file.path.canonicalize().map_err(fail)?;
+            let _held = PathLocks::of(self.host())
+                .hold([real.as_path()])
+                .map_err(|error| fail(error.into()))?;
             let content = std::fs::read(&file.path).map_err(fail)?;
             let copy = self.keep_copy(&label, &content).map_err(fail)?;
             forgotten.copies.push(copy);
@@ -135,7 +145,13 @@ impl Memory<'_> {
                 .filter(|(number, _)| !goes(*number))
                 .map(|(_, line)| line)
                 .collect();
-            replace(&file.path, kept.as_bytes()).map_err(fail)?;
+            let placed = FileDraft::beside(&file.path, kept.as_bytes(), FileMode::KeepOrPrivate)
+                .and_then(|draft| draft.put_if(ExpectedContent::Bytes(&content)))
+                .map_err(|error| fail(error.source))?;
+            if placed == Placement::Changed {
+                let why = "it was changed at this very moment; try again";
+                return Err(fail(std::io::Error::other(why)));
+            }
         }
         let index_only = forgotten.entries.iter().filter(|entry| !entry.from_file);
         let hashes: Vec<ContentHash> = index_only
@@ -152,8 +168,6 @@ impl Memory<'_> {
     fn forget_in_index(&mut self, entries: &[Doomed]) -> Result<(), ForgetError> {
         let drop_rows = |store: &crate::store::Store| {
             let connection = store.connection();
-            // What is deleted is overwritten, in the file too.
-            connection.pragma_update(None, "secure_delete", "ON")?;
             for entry in entries {
                 // The time of change may be the same; a size that cannot be makes it new.
                 connection.execute(
@@ -173,20 +187,27 @@ impl Memory<'_> {
                 "INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize')",
                 [],
             )?;
-            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-            connection.pragma_update(None, "secure_delete", "OFF")
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
         };
         compact(self.store()).map_err(|error| self.store().explain(error))?;
-        Ok(())
+        Ok(self.store().set_meta(FORGETTING, "")?)
+    }
+
+    /// Ends what was begun by a process that died: the words may be out of the notes and still in
+    /// the index. Says whether there was something to end.
+    pub fn finish_forgetting(&mut self) -> Result<bool, ForgetError> {
+        match self.store().meta(FORGETTING)? {
+            Some(mark) if !mark.is_empty() => self.forget_in_index(&[]).map(|()| true),
+            _ => Ok(false),
+        }
     }
 
     /// Keeps a file as it was, beside the index.
     fn keep_copy(&self, label: &str, content: &[u8]) -> std::io::Result<PathBuf> {
         let folder = self.store().path().with_extension("history");
-        std::fs::create_dir_all(&folder)?;
         let name = label.replace(['/', '\\'], "__");
         let path = folder.join(format!("{}-{name}", self.host().unix_time()));
-        std::fs::write(&path, content)?;
+        write_file(&path, content, FileMode::Private)?;
         Ok(path)
     }
 
@@ -228,20 +249,6 @@ fn append(path: &Path, hashes: &[ContentHash]) -> std::io::Result<()> {
         writeln!(file, "{hash}")?;
     }
     file.sync_data()
-}
-
-/// Replaces a file in one step: a crash leaves the old or the new one.
-fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".forgetting");
-    let draft = PathBuf::from(name);
-    let mut file = std::fs::File::create(&draft)?;
-    file.write_all(content)?;
-    file.sync_data()?;
-    if let Ok(facts) = std::fs::metadata(path) {
-        std::fs::set_permissions(&draft, facts.permissions())?;
-    }
-    std::fs::rename(&draft, path)
 }
 
 #[cfg(test)]

@@ -66,13 +66,13 @@ fn comment(text: &str) -> Option<(&str, &str)> {
     let mut rest = text;
     loop {
         let start = rest.find("<!--")?;
-        let length = rest[start..].find("-->")? + 3;
-        let whole = &rest[start..start + length];
-        let inside = whole[4..whole.len() - 3].trim();
+        let length = rest.get(start..).unwrap_or_default().find("-->")? + 3;
+        let whole = rest.get(start..start + length).unwrap_or_default();
+        let inside = whole.get(4..whole.len() - 3).unwrap_or_default().trim();
         if let Some(value) = inside.strip_prefix("importance:") {
             return Some((whole, value));
         }
-        rest = &rest[start + length..];
+        rest = rest.get(start + length..).unwrap_or_default();
     }
 }
 
@@ -93,6 +93,8 @@ mod tests {
         assert_eq!(said("<!-- importance: 7 -->"), None);
         assert_eq!(said("<!-- importance: NaN -->"), None);
         assert_eq!(said("<!-- importance: 0.8"), None);
+        // A remark that ends where it begins.
+        assert_eq!(said("<!--> <!-- importance: 0.8 -->"), Some(80));
     }
 
     #[test]

@@ -164,7 +164,12 @@ fn remove(store: &mut Store, gone: &[i64]) -> Result<(), StoreError> {
 
 /// The context a unit is embedded with: the unit before it, under the same heading.
 pub(crate) fn embed_text<'a>(units: &'a [crate::chunk::Chunk], at: usize) -> EmbedText<'a> {
-    let unit = &units[at];
+    let Some(unit) = units.get(at) else {
+        return EmbedText {
+            text: "",
+            context: "",
+        };
+    };
     let context = at
         .checked_sub(1)
         .and_then(|before| units.get(before))

@@ -5,6 +5,9 @@
 //! ([`search`]). It works with no key and no download: the table of word vectors is inside the
 //! binary ([`embed`]). What it finds is measured by `cargo xtask retrieval-bench`.
 
+// This crate reads bytes of others: no text of theirs may end a turn.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice))]
+
 mod agent_memory;
 mod compat;
 mod keeper;

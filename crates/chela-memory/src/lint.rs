@@ -1,8 +1,8 @@
 //! What could be better about the notes themselves.
 
-mod diff;
-
 use std::collections::BTreeMap;
+
+use chela_files::{DiffLabels, unified_diff};
 
 use crate::chunk::{Chunk, Cut};
 use crate::day::Day;
@@ -113,7 +113,10 @@ fn contradictions(units: &[(&str, Chunk)]) -> Vec<Finding> {
     }
     by_key
         .into_iter()
-        .filter(|(_, said)| said.iter().any(|(value, _)| *value != said[0].0))
+        .filter(|(_, said)| {
+            let first = said.first().map(|(value, _)| value);
+            said.iter().any(|(value, _)| Some(value) != first)
+        })
         .map(|(key, said)| Finding {
             kind: FindingKind::Contradiction,
             message: format!("\"{key}\" is said to be different things; keep what holds"),
@@ -281,8 +284,14 @@ pub fn propose_move(notes: &[Note<'_>], today: Day, limits: &LintLimits) -> Opti
         note.push('\n');
     }
     let kept = kept.join("\n") + "\n";
-    let diff =
-        diff::unified("MEMORY.md", memory.text, &kept) + &diff::unified(&note_label, before, &note);
+    let compared = |label: &str, old: &str, new: &str| {
+        let labels = DiffLabels {
+            old: label,
+            new: label,
+        };
+        unified_diff(labels, old, new, 2)
+    };
+    let diff = compared("MEMORY.md", memory.text, &kept) + &compared(&note_label, before, &note);
     Some(Proposal {
         memory: kept,
         note_label,

@@ -87,7 +87,9 @@ pub fn session_note(end: &SessionEnd<'_>) -> Option<String> {
         .iter()
         .filter(|m| !m.text.trim().is_empty())
         .collect();
-    let last = &said[said.len().saturating_sub(MESSAGES)..];
+    let last = said
+        .get(said.len().saturating_sub(MESSAGES)..)
+        .unwrap_or_default();
     if last.is_empty() && end.summary.is_none() {
         return None;
     }
@@ -114,7 +116,7 @@ pub fn session_note(end: &SessionEnd<'_>) -> Option<String> {
 fn one_line(text: &str) -> String {
     let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match joined.char_indices().nth(LONGEST_MESSAGE) {
-        Some((at, _)) => format!("{}…", &joined[..at]),
+        Some((at, _)) => format!("{}…", joined.get(..at).unwrap_or_default()),
         None => joined,
     }
 }

@@ -154,11 +154,18 @@ fn split_mark(line: &str) -> (String, Option<&str>) {
     let Some(start) = line.find("<!--") else {
         return (line.to_owned(), None);
     };
-    let Some(length) = line[start..].find("-->") else {
+    let Some(length) = line.get(start..).unwrap_or_default().find("-->") else {
         return (line.to_owned(), None);
     };
-    let inside = line[start + 4..start + length].trim();
-    let rest = format!("{}{}", &line[..start], &line[start + length + 3..]);
+    let inside = line
+        .get(start + 4..start + length)
+        .unwrap_or_default()
+        .trim();
+    let rest = format!(
+        "{}{}",
+        line.get(..start).unwrap_or_default(),
+        line.get(start + length + 3..).unwrap_or_default()
+    );
     match inside.strip_prefix("trigger:") {
         Some(phrases) => (rest, Some(phrases.trim())),
         None => (rest, None),

@@ -191,7 +191,7 @@ fn looks_like_code(word: &str) -> bool {
     let inner_capital = word
         .as_bytes()
         .windows(2)
-        .any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+        .any(|pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()));
     word.contains("::")
         || word.contains("->")
         || (word.contains('_') && word.len() > 2)

@@ -4,6 +4,11 @@
 //! chunks of a file are in one segment and in order, so neighbours in the file are neighbours
 //! here, and the chunks of one section are a run.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "reading a segment holds that its starts are in range"
+)]
+
 mod build;
 mod bytes;
 

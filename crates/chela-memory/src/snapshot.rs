@@ -154,7 +154,7 @@ impl Snapshot {
             .parts
             .partition_point(|part| part.base <= slot)
             .checked_sub(1)?;
-        let part = &self.parts[at];
+        let part = self.parts.get(at)?;
         Some((part, slot - part.base))
     }
 

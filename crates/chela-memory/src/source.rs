@@ -184,8 +184,16 @@ fn extra_path(found: &mut Found, host: &Host, places: &Places, extra: &ExtraPath
     let is_glob = extra.path.contains(['*', '?', '[', '{']);
     let (base, pattern) = if is_glob {
         let cut = extra.path.find(['*', '?', '[', '{']).unwrap_or(0);
-        let cut = extra.path[..cut].rfind('/').map_or(0, |at| at + 1);
-        (&extra.path[..cut], Some(extra.path[cut..].to_owned()))
+        let cut = extra
+            .path
+            .get(..cut)
+            .unwrap_or_default()
+            .rfind('/')
+            .map_or(0, |at| at + 1);
+        (
+            extra.path.get(..cut).unwrap_or_default(),
+            Some(extra.path.get(cut..).unwrap_or_default().to_owned()),
+        )
     } else {
         (extra.path.as_str(), extra.pattern.clone())
     };

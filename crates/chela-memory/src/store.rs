@@ -12,6 +12,7 @@ mod trouble;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use chela_files::{FileMode, create_file, create_private_folder, make_private};
 use chela_store::Fault;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
@@ -212,9 +213,15 @@ impl Store {
     }
 
     fn open_writable(path: &Path) -> Result<Connection, Trouble> {
+        // What is remembered is nobody else's business, also in a home others may look into.
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
+            create_private_folder(folder)?;
         }
+        create_file(path, b"", FileMode::Private)
+            .map(drop)
+            .map_err(std::io::Error::from)?;
+        // One that somebody else owns can be used all the same.
+        let _ = make_private(path);
         let connection = Connection::open(path)?;
         connection.busy_timeout(BUSY)?;
         // Fails on a file that is no database, before anything is changed.
@@ -225,6 +232,8 @@ impl Store {
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.pragma_update(None, "temp_store", "MEMORY")?;
+        // What goes out of the notes is overwritten here, whoever notices it first.
+        connection.pragma_update(None, "secure_delete", "ON")?;
         if version < VERSION {
             schema::upgrade(&connection, version)?;
         } else if !schema::complete(&connection)? {

@@ -1,5 +1,10 @@
 //! Vectors of whole numbers, and how alike they are.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "a matrix has as many values as rows times dimensions"
+)]
+
 mod scan;
 
 /// A vector scaled to length one and written in bytes.
@@ -67,8 +72,12 @@ impl Matrix {
     pub fn push_row(&mut self, other: &Self, row: usize) {
         self.scales.push(other.scales[row]);
         let from = row * other.dimensions;
-        self.values
-            .extend_from_slice(&other.values[from..from + other.dimensions]);
+        self.values.extend_from_slice(
+            other
+                .values
+                .get(from..from + other.dimensions)
+                .unwrap_or_default(),
+        );
     }
 
     /// A row as numbers, of length one.
@@ -109,7 +118,7 @@ impl Matrix {
         if bytes.len() != start + rows.checked_mul(dimensions)? {
             return None;
         }
-        let (scales, _) = bytes[4..start].as_chunks::<4>();
+        let (scales, _) = bytes.get(4..start).unwrap_or_default().as_chunks::<4>();
         let scales = scales
             .iter()
             .map(|bytes| f32::from_le_bytes(*bytes))

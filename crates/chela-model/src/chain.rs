@@ -98,6 +98,12 @@ impl Chain {
             if !(failed.all_busy && may_wait) {
                 return Err(failed.error);
             }
+            tracing::info!(
+                round = rounds + 1,
+                ?wait,
+                why = failed.error.message,
+                "every model is busy: waiting"
+            );
             sink(Event::Waiting {
                 why: failed.error.message,
                 wait,
@@ -153,11 +159,20 @@ impl Call<'_> {
             let is_last = step + 1 == order.len();
             match self.twice(target, *index, is_last, sink).await {
                 Ok(response) => {
+                    if first_error.is_some() {
+                        tracing::info!(model = target.info.reference, "a fallback answered");
+                    }
                     self.chain.pace.answered(target);
                     self.chain.at.store(*index, Ordering::Relaxed);
                     return Ok(response);
                 }
                 Err(error) => {
+                    tracing::warn!(
+                        model = target.info.reference,
+                        failure = ?error.failure,
+                        %error,
+                        "a model did not answer"
+                    );
                     all_busy &= is_busy(&error.failure);
                     let stop = error.failure == Failure::ContextOverflow;
                     self.chain.pace.failed(target, &error.failure);
@@ -204,8 +219,14 @@ impl Call<'_> {
             return Err(error);
         };
         if !is_last && wait > PATIENCE_WITH_FALLBACK {
+            tracing::debug!(
+                model = target.info.reference,
+                ?wait,
+                "not waited for: there is a fallback"
+            );
             return Err(error);
         }
+        tracing::info!(model = target.info.reference, ?wait, %error, "a model is asked once more");
         if wait > SHORT_WAIT {
             sink(Event::Waiting {
                 why: error.message,

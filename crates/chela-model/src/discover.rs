@@ -6,6 +6,7 @@ mod learn;
 use std::sync::Arc;
 use std::time::Duration;
 
+use chela_core::ok_or_debug;
 use tokio::task::JoinSet;
 
 use crate::api::Family;
@@ -82,7 +83,9 @@ pub async fn discover(http: &Http, models: &Models) -> Found {
 
 /// The models a server has; `None` when nobody answers there.
 async fn served(http: &Http, provider: &Provider) -> Option<Vec<String>> {
-    let key = provider.credentials().await.ok()?.key.as_ref();
+    let credentials = provider.credentials().await;
+    let credentials = ok_or_debug!(credentials, "no key for a server", provider = provider.id)?;
+    let key = credentials.key.as_ref();
     ask::models(http, provider, key, PROBE).await
 }
 

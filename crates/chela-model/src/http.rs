@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use chela_config::Loaded;
-use chela_core::Host;
+use chela_core::{Host, ok_or_warn};
 use reqwest::{Client, NoProxy, Proxy, redirect};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -183,7 +183,10 @@ impl Way {
         for cert in certs {
             let cert = cert.map_err(|error| fail(error.to_string()))?;
             // One odd certificate does not spoil the bundle.
-            let _ = roots.add(cert);
+            ok_or_warn!(
+                roots.add(cert),
+                "a certificate of SSL_CERT_FILE is left out"
+            );
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use chela_config::model::{ModelChoice, ModelsMode, OpenMap};
 use chela_config::{AgentView, Loaded};
-use chela_core::{AgentId, Host, suggest};
+use chela_core::{AgentId, Host, ok_or_debug, suggest};
 
 use crate::builtin::{BUILT_IN, built_in};
 use crate::chain::{Chain, Pace};
@@ -160,7 +160,8 @@ impl Models {
                 let key = provider.key.describe()?;
                 let first = provider.models.first().map(|model| model.id.as_str());
                 let model = first.or(built_in(&provider.id).and_then(|known| known.model))?;
-                let target = self.target(provider, model, None).ok()?;
+                let target = self.target(provider, model, None);
+                let target = ok_or_debug!(target, "a model with a key cannot be used", model)?;
                 Some((target, key))
             })
             .collect()

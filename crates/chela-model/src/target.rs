@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chela_config::model::OpenMap;
+use chela_core::ok_or_debug;
 use serde_json::Value;
 
 use crate::api::Family;
@@ -42,7 +43,8 @@ impl Target {
     /// Fetches its key if it is not fetched yet, so that it is known before anything is sent. What
     /// goes wrong is told when the model is called.
     pub async fn fetch_key(&self) {
-        let _ = self.provider.credentials().await;
+        let fetched = self.provider.credentials().await;
+        ok_or_debug!(fetched, "no key yet", provider = self.provider.id);
     }
 
     /// Where its key comes from, in a few words.

@@ -138,13 +138,12 @@ impl Family {
         self.living().len()
     }
 
-    /// Whether the kernel may have refused it another process: a shell that is refused one ends
-    /// with an exit code that says nothing of it.
-    pub fn is_at_limit(&self, most: usize) -> bool {
+    /// Whether its user may have met the limit the kernel was told.
+    pub fn is_at_limit(&self) -> bool {
         let (Some(allowed), Some(tasks)) = (self.allowed, tasks_of_machine()) else {
             return false;
         };
-        tasks + SOON_GONE >= allowed && self.count() * 2 > most
+        tasks + SOON_GONE >= allowed
     }
 
     /// Whether all together hold more than so many bytes of memory.

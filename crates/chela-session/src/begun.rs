@@ -42,7 +42,9 @@ pub(crate) fn note_record_file(
         && !is_listed(path, file)
     {
         // Best effort: where nothing can be written, nothing is begun anew either.
-        let _ = add_line(&path.with_file_name(LIST), file);
+        if let Err(error) = add_line(&path.with_file_name(LIST), file) {
+            tracing::debug!(%error, path = %path.display(), "a record file is not on the list");
+        }
     }
     missing
 }
@@ -55,6 +57,9 @@ pub(crate) fn missing_record_file(
 ) -> Option<RecordLoss> {
     let file = path.file_name()?.to_str()?;
     let missing = found != FileState::Present && is_listed(path, file) && !was_moved_aside(path);
+    if missing {
+        tracing::warn!(path = %path.display(), "a record file is empty or gone");
+    }
     missing.then(|| RecordLoss {
         name,
         path: path.to_owned(),

@@ -4,6 +4,7 @@
 mod foreign;
 mod keep;
 mod list;
+mod names;
 mod undo;
 
 use std::path::{Path, PathBuf};
@@ -34,6 +35,8 @@ pub struct Journal {
     path: PathBuf,
     host: Host,
     retention: Retention,
+    /// Where older entries with absolute paths may be taken back.
+    workspace: Option<PathBuf>,
     open: Mutex<OpenJournal>,
 }
 
@@ -95,8 +98,16 @@ impl Journal {
             path: journal_file(host, agent),
             host: host.clone(),
             retention,
+            workspace: None,
             open: Mutex::default(),
         }
+    }
+
+    /// The same for an agent whose files lie here, by their real path.
+    #[must_use]
+    pub fn with_workspace(mut self, workspace: PathBuf) -> Self {
+        self.workspace = Some(workspace);
+        self
     }
 
     pub fn path(&self) -> &Path {
@@ -145,6 +156,9 @@ impl Journal {
                 && let Some(store) = SqliteJournalStore::open_existing(&self.path)?
             {
                 note_record_file(NAME, &self.path, store.found());
+                if store.may_write() {
+                    self.adopt_names(&store)?;
+                }
                 open.store = Some(Arc::new(store));
             }
         }

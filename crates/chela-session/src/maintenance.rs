@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use chela_config::Loaded;
 use chela_config::model::{BareUnit, MaintenanceMode, OrOff};
 use chela_core::SessionForm;
+use chela_files::{FileDraft, FileMode};
 use serde::Serialize;
 
 use super::list::{Filter, Show};
@@ -193,7 +194,9 @@ impl Sessions {
         }
         if cleaned.sessions > 0 {
             // Gives the space back; best effort, another process may be reading.
-            let _ = self.store.give_room_back().await;
+            if let Err(error) = self.store.give_room_back().await {
+                tracing::debug!(%error, "the room of removed sessions is not given back yet");
+            }
         }
         Ok(cleaned)
     }
@@ -214,15 +217,13 @@ impl Sessions {
         };
         let mut text = Vec::new();
         self.export_jsonl(session, &mut text).await?;
-        std::fs::create_dir_all(self.archive_dir()).map_err(failed)?;
-        let partial = path.with_extension("partial");
-        std::fs::write(&partial, &text).map_err(failed)?;
-        let file = std::fs::File::open(&partial).map_err(failed)?;
-        file.sync_all().map_err(failed)?;
-        if std::fs::read(&partial).map_err(failed)? != text {
+        let draft = FileDraft::beside(&path, &text, FileMode::Private)
+            .map_err(|error| failed(error.into()))?;
+        // The session is deleted next: what was written is looked at before.
+        if std::fs::read(draft.path()).map_err(failed)? != text {
             return Err(failed(std::io::Error::other("what was written differs")));
         }
-        std::fs::rename(&partial, &path).map_err(failed)?;
+        draft.put_in_place().map_err(|error| failed(error.into()))?;
         Ok(path)
     }
 

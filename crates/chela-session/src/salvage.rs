@@ -28,7 +28,7 @@ pub struct Salvaged {
 /// the damaged file aside so that a new one can begin. Nothing is deleted.
 pub fn salvage(host: &Host, path: &Path, folder: &Path) -> Result<Salvaged, SessionError> {
     let mut saved = Salvaged::default();
-    std::fs::create_dir_all(folder).map_err(|source| StoreError::Folder {
+    chela_files::create_private_folder(folder).map_err(|source| StoreError::Folder {
         path: folder.to_owned(),
         source,
     })?;

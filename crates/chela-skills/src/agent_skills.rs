@@ -187,7 +187,7 @@ impl AgentSkills {
     pub fn commands(&self) -> impl Iterator<Item = (&str, &AgentSkill)> {
         self.commands
             .iter()
-            .map(|(command, at)| (command.as_str(), &self.skills[*at]))
+            .filter_map(|(command, at)| Some((command.as_str(), self.skills.get(*at)?)))
     }
 
     /// The skill a message calls, and the rest of the message; `None` when it calls none.
@@ -199,7 +199,7 @@ impl AgentSkills {
             Call::Skill { name, args } => Some(self.callable(name).map(|skill| (skill, args))),
             Call::Command { command, args } => {
                 let at = *self.commands.get(&command.to_ascii_lowercase())?;
-                Some(Ok((&self.skills[at], args)))
+                Some(Ok((self.skills.get(at)?, args)))
             }
         }
     }
@@ -247,7 +247,7 @@ impl AgentSkills {
                     .iter()
                     .find(|skill| skill.skill().name.eq_ignore_ascii_case(name))
             })
-            .or_else(|| self.commands.get(name).map(|at| &self.skills[*at]))
+            .or_else(|| self.skills.get(*self.commands.get(name)?))
     }
 
     fn nearest(&self, name: &str) -> Option<&str> {

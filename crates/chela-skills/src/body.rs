@@ -35,7 +35,7 @@ fn headings(body: &str) -> Vec<String> {
     let mut in_fence = false;
     let breaks = body.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
     for start in std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)) {
-        let rest = &body[start..];
+        let rest = body.get(start..).unwrap_or_default();
         match rest.bytes().next() {
             Some(b'#') if !in_fence && found.len() < MAX_HEADINGS => {
                 let line = rest.lines().next().unwrap_or_default();
@@ -79,10 +79,10 @@ fn note_outside(line: &str, line_number: u32, outside: &mut Vec<Finding>) {
 /// Targets of Markdown links that are paths.
 pub(crate) fn link_targets(line: &str) -> impl Iterator<Item = &str> {
     line.match_indices("](").filter_map(|(at, opening)| {
-        let rest = &line[at + opening.len()..];
+        let rest = line.get(at + opening.len()..)?;
         let rest = rest.strip_prefix('<').unwrap_or(rest);
         let end = rest.find([')', ' ', '>', '#', '?'])?;
-        let target = &rest[..end];
+        let target = rest.get(..end)?;
         let is_url = target.contains("://") || target.starts_with("mailto:") || target.is_empty();
         (!is_url).then_some(target)
     })

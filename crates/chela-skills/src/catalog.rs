@@ -73,8 +73,9 @@ impl Catalog {
             }
         }
         kept.sort_by_key(|entry| Reverse(entry.skill.level));
+        let name_of = |at: &usize| kept.get(*at).map(|entry| entry.skill.name.as_str());
         let mut by_name: Vec<usize> = (0..kept.len()).collect();
-        by_name.sort_by(|a, b| kept[*a].skill.name.cmp(&kept[*b].skill.name));
+        by_name.sort_by(|a, b| name_of(a).cmp(&name_of(b)));
         Self {
             entries: kept,
             shadowed,
@@ -90,9 +91,12 @@ impl Catalog {
 
     /// A skill by its name; capitals do not matter when there is no doubt.
     pub fn get(&self, name: &str) -> Option<&Entry> {
-        let name_at = |at: &usize| self.entries[*at].skill.name.as_str();
-        if let Ok(found) = self.by_name.binary_search_by(|at| name_at(at).cmp(name)) {
-            return self.entries.get(self.by_name[found]);
+        let name_at = |at: &usize| self.entries.get(*at).map(|entry| entry.skill.name.as_str());
+        let found = self
+            .by_name
+            .binary_search_by(|at| name_at(at).cmp(&Some(name)));
+        if let Ok(found) = found {
+            return self.entries.get(*self.by_name.get(found)?);
         }
         let mut alike = self
             .entries

@@ -79,10 +79,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<&str, FrontMatterError> {
         return Err(FrontMatterError::Utf16);
     }
     let line_at = |at: usize| {
-        let breaks = bytes[..at.min(bytes.len())]
-            .iter()
-            .filter(|byte| **byte == b'\n')
-            .count();
+        let breaks = bytes.iter().take(at).filter(|byte| **byte == b'\n').count();
         u32::try_from(breaks).unwrap_or(u32::MAX - 1) + 1
     };
     let text = std::str::from_utf8(bytes).map_err(|error| FrontMatterError::NotUtf8 {
@@ -148,7 +145,9 @@ pub(crate) fn split(text: &str) -> Result<Split<'_>, FrontMatterError> {
             return Err(FrontMatterError::Unclosed);
         };
         if matches!(line.text.trim_end(), "---" | "...") {
-            let head = &head_start[..head_start.len() - before.len()];
+            let head = head_start
+                .get(..head_start.len() - before.len())
+                .unwrap_or_default();
             if head.len() > MAX_HEAD_BYTES {
                 return Err(FrontMatterError::TooLarge { bytes: head.len() });
             }
@@ -177,11 +176,7 @@ impl<'a> Lines<'a> {
         if self.rest.is_empty() {
             return None;
         }
-        let end = self.rest.find('\n');
-        let (text, rest) = match end {
-            Some(end) => (&self.rest[..end], &self.rest[end + 1..]),
-            None => (self.rest, ""),
-        };
+        let (text, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
         self.rest = rest;
         self.next = self.next.saturating_add(1);
         Some(Line {

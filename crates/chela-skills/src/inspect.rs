@@ -17,6 +17,7 @@ mod package;
 mod page;
 mod plain;
 mod rules;
+mod tables;
 mod words;
 
 use chela_config::Severity;

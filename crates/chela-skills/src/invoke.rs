@@ -26,9 +26,9 @@ pub fn parse_call(message: &str) -> Option<Call<'_>> {
     let rest = message.trim_start().strip_prefix('/')?;
     let (word, args) = split_word(rest);
     let typed_name = |prefix: &str| {
-        word.get(..prefix.len())
-            .filter(|head| head.eq_ignore_ascii_case(prefix))
-            .map(|_| &word[prefix.len()..])
+        word.split_at_checked(prefix.len())
+            .filter(|(head, _)| head.eq_ignore_ascii_case(prefix))
+            .map(|(_, name)| name)
     };
     if word.eq_ignore_ascii_case("skill") {
         let (name, args) = split_word(args);
@@ -46,7 +46,8 @@ pub fn parse_call(message: &str) -> Option<Call<'_>> {
 fn split_word(text: &str) -> (&str, &str) {
     let text = text.trim_start();
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
-    (&text[..end], text[end..].trim())
+    let (word, rest) = text.split_at_checked(end).unwrap_or((text, ""));
+    (word, rest.trim())
 }
 
 /// The most `$name` references that one message may make.
@@ -56,15 +57,18 @@ const MAX_MENTIONS: usize = 8;
 pub fn mentions(message: &str) -> Vec<&str> {
     let mut found: Vec<&str> = Vec::new();
     for (at, _) in message.match_indices('$') {
-        let before = message[..at].chars().next_back();
+        let before = message.get(..at).unwrap_or_default().chars().next_back();
         if before.is_some_and(|c| c == '\\' || c == '$' || c.is_alphanumeric()) {
             continue;
         }
-        let rest = &message[at + 1..];
+        let rest = message.get(at + 1..).unwrap_or_default();
         let end = rest
             .find(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_'))
             .unwrap_or(rest.len());
-        let name = rest[..end].trim_end_matches(['-', '_']);
+        let name = rest
+            .get(..end)
+            .unwrap_or_default()
+            .trim_end_matches(['-', '_']);
         let is_word = name.starts_with(char::is_alphabetic);
         if is_word && !found.contains(&name) && found.len() < MAX_MENTIONS {
             found.push(name);

@@ -8,6 +8,9 @@
 //! Begin with [`Library::open`]; ask it [`Library::for_agent`] for a snapshot, and that for the
 //! [`AgentSkills::listing`].
 
+// This crate reads bytes of others: no text of theirs may end a turn.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice))]
+
 mod agent_skills;
 mod author;
 mod body;
@@ -64,7 +67,7 @@ pub use settings::{
 };
 pub use signature::{
     BrokenSignature, Difference, KeyError, Manifest, ManifestError, PublicKey, Publishers,
-    SecretKey, SignError, Signature, UnusablePublisher, new_key, sign, verify,
+    SecretKey, SignError, Signature, UnusablePublisher, new_key, sign, verify, verify_list,
 };
 pub use skill::{FileKind, MAX_DESCRIPTION_CHARS, Skill, SkillFile};
 pub use source::{Places, Root, Source, Standing, roots};

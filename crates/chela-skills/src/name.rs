@@ -91,7 +91,7 @@ pub fn command_names<'a>(
             let room = MAX_COMMAND_CHARS - suffix.len();
             command = format!(
                 "{}{suffix}",
-                base[..base.len().min(room)].trim_end_matches('_')
+                base.get(..room).unwrap_or(&base).trim_end_matches('_')
             );
             number += 1;
         }

@@ -93,7 +93,10 @@ impl RankIndex {
             };
             let rarity = self.rarity(postings.len());
             for (at, strength) in postings {
-                let length = self.lengths[*at as usize] / self.average;
+                let Some(length) = self.lengths.get(*at as usize) else {
+                    continue;
+                };
+                let length = length / self.average;
                 let held_back = SATURATION * (1.0 - LENGTH + LENGTH * length);
                 let gain = rarity * strength * (SATURATION + 1.0) / (strength + held_back);
                 *scores.entry(*at).or_default() += f64::from(gain * weight);
@@ -103,7 +106,10 @@ impl RankIndex {
             .into_iter()
             .map(|(at, score)| {
                 let at = at as usize;
-                let used = uses.weight(&self.names[at], now);
+                let used = self
+                    .names
+                    .get(at)
+                    .map_or(0.0, |name| uses.weight(name, now));
                 Ranked {
                     at,
                     score: score * (1.0 + USE * (1.0 + used).ln()),

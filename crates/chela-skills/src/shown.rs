@@ -91,12 +91,12 @@ impl Shown {
                 .nth(room)
                 .map_or(text.len(), |(at, _)| at)
         };
-        let head = &text[..end];
-        let whole_word = text[end..].starts_with(' ');
+        let (head, rest) = text.split_at_checked(end).unwrap_or((text, ""));
+        let whole_word = rest.starts_with(' ');
         let kept = if whole_word {
             head
         } else {
-            head.rfind(' ').map_or("", |blank| &head[..blank])
+            head.rsplit_once(' ').map_or("", |(before, _)| before)
         };
         let kept = kept.trim_end_matches([' ', ',', ';', ':', '.', '-']);
         if kept.is_empty() {
@@ -110,7 +110,9 @@ impl Shown {
 /// For descriptions without blanks, such as Chinese ones: a cut anywhere but inside an escape.
 fn without_broken_escape(head: &str) -> &str {
     match head.rfind('&') {
-        Some(at) if !head[at..].contains(';') => &head[..at],
+        Some(at) if !head.get(at..).unwrap_or_default().contains(';') => {
+            head.get(..at).unwrap_or_default()
+        }
         _ => head,
     }
 }

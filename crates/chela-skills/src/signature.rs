@@ -185,15 +185,18 @@ fn signed_list(folder: &Path) -> Result<(Manifest, PublicKey), BrokenSignature> 
             .map_err(|error| unreadable(error.to_string()))?;
         String::from_utf8(content.bytes).map_err(|_| unreadable("it is no text".to_owned()))
     };
-    let list = read(MANIFEST_FILE)?;
-    let signature = read(SIGNATURE_FILE)?;
+    verify_list(&read(MANIFEST_FILE)?, &read(SIGNATURE_FILE)?)
+}
+
+/// What a signed list says and who signed it, if the signature holds.
+pub fn verify_list(list: &str, signature: &str) -> Result<(Manifest, PublicKey), BrokenSignature> {
     let signer =
-        ssh::verify(&signature, NAMESPACE, list.as_bytes()).map_err(|error| match error {
+        ssh::verify(signature, NAMESPACE, list.as_bytes()).map_err(|error| match error {
             ssh::VerifyError::DoesNotHold => BrokenSignature::OtherList,
             other => BrokenSignature::Signature(other.to_string()),
         })?;
     let manifest =
-        Manifest::parse(&list).map_err(|error| BrokenSignature::Manifest(error.to_string()))?;
+        Manifest::parse(list).map_err(|error| BrokenSignature::Manifest(error.to_string()))?;
     Ok((manifest, signer))
 }
 

@@ -100,9 +100,9 @@ pub(crate) fn one_line(text: &str, max_chars: usize) -> String {
 /// The text up to a byte offset, ended at a blank when there is one in its second half, with `…`
 /// for what is missing.
 fn cut_at_word(text: &str, end: usize) -> String {
-    let head = &text[..end];
+    let head = text.get(..end).unwrap_or(text);
     let head = match head.rfind(' ') {
-        Some(blank) if blank * 2 >= end => &head[..blank],
+        Some(blank) if blank * 2 >= end => head.get(..blank).unwrap_or(head),
         _ => head,
     };
     format!("{}…", head.trim_end_matches([' ', ',', ';', ':', '.']))

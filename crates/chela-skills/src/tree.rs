@@ -326,8 +326,8 @@ fn read_open(file: &mut File, limit: u64) -> io::Result<Content> {
     let size = usize::try_from(metadata.len()).unwrap_or(0);
     let mut bytes = vec![0; size];
     let mut filled = 0;
-    while filled < size {
-        match file.read(&mut bytes[filled..])? {
+    while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match file.read(rest)? {
             0 => break,
             read => filled += read,
         }

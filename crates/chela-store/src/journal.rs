@@ -1,6 +1,6 @@
 //! The seam for the journal: what was changed in files, and which files hold foreign text.
 //!
-//! Files are named by their paths as text. What a file held is known by the hash of its bytes;
+//! Files are named by their paths as text: inside a home relative to it. What a file held is known by the hash of its bytes;
 //! the bytes themselves come packed, and how is the caller's business.
 
 use crate::{Soundness, StoreCounts, StoreFuture};
@@ -41,6 +41,9 @@ pub trait JournalStore: std::fmt::Debug + Send + Sync {
     /// The owner stands for a file and for what it holds.
     fn vouch(&self, path: &str, text: Option<TextHash>) -> StoreFuture<'_, ()>;
 
+    /// Names of files in this home become relative to it.
+    fn adopt_names(&self, home: &str) -> StoreFuture<'_, ()>;
+
     /// Reads everything to see whether it hangs together.
     fn check(&self) -> StoreFuture<'_, Soundness>;
 
@@ -72,6 +75,8 @@ pub struct NewChange {
     pub call: String,
     pub tool: String,
     pub path: String,
+    /// The home it is made in.
+    pub home: Option<String>,
     pub keeps: Option<KeptFile>,
     pub what: String,
     /// `None`: there is no file yet.
@@ -160,6 +165,8 @@ pub struct ChangeRecord {
     /// The change that took it back; 0 where nothing had to be changed for that.
     pub undone: Option<i64>,
     pub foreign_before: bool,
+    /// The home it was made in; `None` where an older version made it.
+    pub home: Option<String>,
 }
 
 /// What may be foreign.

@@ -67,7 +67,8 @@ where
             let _guard = OnDrop(job.stop.clone());
             let (with, act) = (Arc::clone(&self.with), self.act);
             let work = tokio::task::spawn_blocking(move || act(&with, arguments, &job));
-            work.await.unwrap_or_else(|_| {
+            work.await.unwrap_or_else(|error| {
+                tracing::error!(tool = &*self.spec.name, %error, "a tool broke");
                 Output::failed(format!(
                     "{} failed inside Chela. Try another way.",
                     self.spec.name

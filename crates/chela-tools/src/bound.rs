@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use chela_core::cut::{CutRequest, Limit, cut};
 use chela_core::secret::Redactor;
-use chela_core::{Trust, grouped, tokens};
+use chela_core::{Trust, grouped, ok_or_debug, ok_or_warn, tokens};
 use chela_guard::Labelled;
 use serde_json::{Value, json};
 
@@ -213,7 +213,10 @@ pub fn spool_name(name: &str, number: u32, trust: Trust) -> String {
 /// Writes a text to a new file of the spool. A full disk is no reason to lose the result.
 fn keep(spool: &Path, name: &str, text: &str, trust: Trust) -> Option<PathBuf> {
     const MOST_OF_ONE_NAME: u32 = 1_000;
-    private_folder(spool).ok()?;
+    ok_or_warn!(
+        private_folder(spool),
+        "what does not fit into a result is not kept"
+    )?;
     for number in 0..MOST_OF_ONE_NAME {
         let path = spool.join(spool_name(name, number, trust));
         let mut options = OpenOptions::new();
@@ -223,14 +226,18 @@ fn keep(spool: &Path, name: &str, text: &str, trust: Trust) -> Option<PathBuf> {
         match options.open(&path) {
             Ok(mut file) => {
                 let bytes = &text.as_bytes()[..text.len().min(MOST_SPOOLED)];
-                if file.write_all(bytes).is_ok() {
+                let written = file.write_all(bytes);
+                if ok_or_warn!(written, "what does not fit into a result is not kept").is_some() {
                     return Some(path);
                 }
-                let _ = std::fs::remove_file(&path);
+                ok_or_debug!(std::fs::remove_file(&path), "half a result stays behind");
                 return None;
             }
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(_) => return None,
+            Err(error) => {
+                tracing::warn!(%error, "what does not fit into a result is not kept");
+                return None;
+            }
         }
     }
     None

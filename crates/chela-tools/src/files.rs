@@ -19,6 +19,7 @@ use std::sync::Arc;
 use chela_core::secret::Redactor;
 use chela_core::suggest::nearest;
 use chela_core::{Entropy, grouped};
+use chela_files::{LockFile, PathLocks};
 
 use crate::place::{Access, EntryKind, PlaceError, Places, Spot};
 use crate::{Bound, ChangeId, Effect, FileChange, Journal, Output, Tool};
@@ -53,7 +54,13 @@ pub(crate) struct Files {
     pub(crate) journal: Option<Arc<dyn Journal>>,
     /// Files are seen without their secrets.
     pub(crate) redactor: Arc<Redactor>,
+    /// Keep other sessions away from a file while it is changed.
+    pub(crate) locks: PathLocks,
 }
+
+/// How often a change is made anew because something that knows no locks, such as an editor,
+/// saved the file meanwhile.
+const MOST_TRIES: usize = 5;
 
 pub(crate) fn tools(files: &Arc<Files>) -> Vec<Arc<dyn Tool>> {
     vec![
@@ -77,6 +84,32 @@ impl Files {
             // It will be refused.
             Err(_) => write,
         }
+    }
+
+    /// Finds a file and keeps every other session away from it until the lock is dropped. What is
+    /// found is as it is under the lock.
+    fn hold(
+        &self,
+        given: &str,
+        locate: impl Fn() -> Result<Spot, PlaceError>,
+    ) -> Result<(Spot, Vec<LockFile>), Output> {
+        let found = || locate().map_err(|error| self.refused(given, &error));
+        let mut spot = found()?;
+        for _ in 0..MOST_TRIES {
+            let held = self
+                .locks
+                .hold([spot.path()])
+                .map_err(|error| busy(spot.named(), &error.to_string()))?;
+            let now = found()?;
+            if now.path() == spot.path() {
+                return Ok((now, held));
+            }
+            spot = now;
+        }
+        Err(Output::failed(format!(
+            "{} leads elsewhere each time it is looked at. Try again.",
+            spot.named()
+        )))
     }
 
     /// Keeps what a change replaces. A change that could not be taken back is refused.
@@ -136,6 +169,20 @@ impl Files {
             folder => format!("{}/{near}", folder.trim_end_matches('/')),
         })
     }
+}
+
+/// Says that a file cannot be had.
+fn busy(shown: &str, why: &str) -> Output {
+    Output::failed(format!(
+        "{shown} was not changed: another session is changing it ({why}). Nothing was lost; try again."
+    ))
+}
+
+/// Says that a file changed faster than it could be changed.
+fn keeps_changing(shown: &str) -> Output {
+    Output::failed(format!(
+        "{shown} was not changed: something else saved it again each time, {MOST_TRIES} times in a row. Read it, then try again."
+    ))
 }
 
 /// `1 line`, `2,000 lines`.

@@ -170,6 +170,7 @@ impl Toolbox {
                 .unwrap_or(files::MOST_IMAGE_BYTES),
             journal: settings.journal.clone(),
             redactor: Arc::clone(&settings.redactor),
+            locks: chela_files::PathLocks::of(settings.host),
         });
         let sessions = Arc::new(Sessions::new(&settings, Arc::clone(&bound)));
         let mut tools = files::tools(&files);

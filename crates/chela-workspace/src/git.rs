@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use chela_core::Host;
+use chela_core::{Host, ok_or_debug};
 use serde::Serialize;
 
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -147,8 +147,9 @@ impl Git {
         let output = collect(child.stdout.take(), MOST_OUTPUT);
         let complaint = collect(child.stderr.take(), MOST_COMPLAINT);
         let Ok(output) = output.recv_timeout(DEADLINE) else {
-            let _ = child.kill();
-            let _ = child.wait();
+            tracing::warn!(dir = %self.dir.display(), "git did not end in time");
+            ok_or_debug!(child.kill(), "git could not be ended");
+            ok_or_debug!(child.wait(), "git was not waited for");
             return Err(GitError::TimedOut);
         };
         let status = child.wait().map_err(GitError::Io)?;

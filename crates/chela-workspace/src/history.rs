@@ -129,10 +129,22 @@ pub enum HistoryError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint(ContentHash);
 
+/// Whether `git init` was killed in this folder before it was done: without a head, a folder of
+/// objects and one of references git takes it for no repository.
+pub fn is_half_made(dir: &Path) -> bool {
+    let git = dir.join(".git");
+    git.is_dir()
+        && ["HEAD", "objects", "refs"]
+            .iter()
+            .any(|part| !git.join(part).exists())
+}
+
 impl History {
     pub fn open(host: &Host, dir: &Path) -> Result<Self, HistoryError> {
         let dir = std::fs::canonicalize(dir).map_err(DiskError::new("open", dir))?;
-        let root = dir.ancestors().find(|folder| folder.join(".git").exists());
+        let root = dir
+            .ancestors()
+            .find(|folder| folder.join(".git").exists() && !is_half_made(folder));
         match root {
             None => Err(HistoryError::NoRepository { dir }),
             Some(root) if root != dir => {
@@ -147,7 +159,8 @@ impl History {
     /// A repository that is there is opened and not touched.
     pub fn init(host: &Host, dir: &Path) -> Result<Self, HistoryError> {
         let dir = std::fs::canonicalize(dir).map_err(DiskError::new("open", dir))?;
-        if !dir.join(".git").exists() {
+        // On what a killed `git init` left, it does what is missing.
+        if !dir.join(".git").exists() || is_half_made(&dir) {
             let git = Git::find(host, &dir).ok_or(HistoryError::NoGit)?;
             let args = ["init", "--quiet", "--template=", "--initial-branch=main"];
             run(

@@ -46,6 +46,7 @@ pub use report::{
 };
 pub use seed::{
     Repository, RepositoryWish, SeedError, SeedMode, SeedOptions, SeedReport, seed, template,
+    unfilled_files,
 };
 pub use settings::{BootstrapSettings, ContextInjection, TruncationWarning};
 pub use workspace::{HeartbeatTasks, OpenError, Workspace};

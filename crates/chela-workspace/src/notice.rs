@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use chela_core::{ContentHash, Host, grouped};
 use serde::{Deserialize, Serialize};
 
-use crate::disk::{DiskError, write_atomically};
+use crate::disk::{DiskError, write_privately};
 use crate::report::{FileReport, FileStatus};
 
 /// A sentence for the prompt about files that are not whole.
@@ -141,7 +141,7 @@ impl NoticeStore {
         }
         given.version = 1;
         let text = serde_json::to_string_pretty(&given).unwrap_or_default();
-        write_atomically(&self.file, text.as_bytes())
+        write_privately(&self.file, text.as_bytes())
     }
 
     fn read(&self) -> Given {

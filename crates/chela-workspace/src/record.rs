@@ -12,7 +12,7 @@ use chela_core::{ContentHash, Host};
 use serde::{Deserialize, Serialize};
 
 use crate::core_file::CoreFile;
-use crate::disk::{DiskError, write_atomically};
+use crate::disk::{DiskError, write_privately};
 use crate::load::WorkspaceAge;
 
 /// The record of one workspace.
@@ -155,7 +155,7 @@ impl WorkspaceRecord {
 
     pub(crate) fn write(&self, host: &Host) -> Result<(), DiskError> {
         let text = serde_json::to_string_pretty(self).unwrap_or_default();
-        write_atomically(&file_of(host, &self.dir), text.as_bytes())
+        write_privately(&file_of(host, &self.dir), text.as_bytes())
     }
 }
 

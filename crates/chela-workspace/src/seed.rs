@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use chela_core::{ContentHash, Host};
+use chela_files::{ExpectedContent, FileDraft, FileMode, Placement, create_file};
 use serde::Serialize;
 
 use crate::core_file::CoreFile;
-use crate::disk::{Creation, DiskError, create_new};
+use crate::disk::DiskError;
 use crate::git::CommitId;
 use crate::history::{Author, History, HistoryError, Snapshot};
 use crate::markdown::strip_front_matter;
@@ -135,18 +136,24 @@ pub fn seed(host: &Host, dir: &Path, options: &SeedOptions) -> Result<SeedReport
                 .any(|name| file.name().eq_ignore_ascii_case(name.trim())),
             _ => true,
         };
-        let text = template(file).filter(|_| is_wanted);
-        match text
-            .map(|text| create_new(&dir.join(file.name()), text))
-            .transpose()?
-        {
-            Some(Creation::Created) => {
-                let hash = ContentHash::of(text.unwrap_or_default());
-                record.seeded.insert(file.name().to_owned(), hash);
+        let Some(text) = template(file).filter(|_| is_wanted) else {
+            continue;
+        };
+        let path = dir.join(file.name());
+        let was_seeded = record.seeded.contains_key(file.name());
+        let mut made =
+            create_file(&path, text.as_bytes(), FileMode::KeepOrUsual).map_err(DiskError::from)?;
+        if made == Placement::Changed && !was_seeded && is_empty_file(&path) {
+            made = fill(&path, text)?;
+        }
+        match made {
+            Placement::Placed => {
+                record
+                    .seeded
+                    .insert(file.name().to_owned(), ContentHash::of(text));
                 report.created.push(file);
             }
-            Some(Creation::AlreadyThere) => report.kept.push(file),
-            None => {}
+            Placement::Changed => report.kept.push(file),
         }
     }
     let is_first_run = is_new || before == Condition::FirstRun;
@@ -163,6 +170,32 @@ pub fn seed(host: &Host, dir: &Path, options: &SeedOptions) -> Result<SeedReport
         report.repository = repository(host, &dir, &report.created);
     }
     Ok(report)
+}
+
+/// Files of a workspace that were made and never filled, because setting it up was killed.
+pub fn unfilled_files(host: &Host, dir: &Path) -> Vec<CoreFile> {
+    let record = WorkspaceRecord::read(host, dir);
+    let was_seeded = |file: &CoreFile| {
+        record
+            .as_ref()
+            .is_some_and(|record| record.seeded.contains_key(file.name()))
+    };
+    SEEDED
+        .into_iter()
+        .filter(|file| *file != CoreFile::Bootstrap)
+        .filter(|file| template(*file).is_some_and(|text| !text.is_empty()))
+        .filter(|file| !was_seeded(file) && is_empty_file(&dir.join(file.name())))
+        .collect()
+}
+
+/// A plain file without a byte. Nobody was ever given one: a set-up that was killed left it.
+fn is_empty_file(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.len() == 0)
+}
+
+fn fill(path: &Path, text: &str) -> Result<Placement, DiskError> {
+    let draft = FileDraft::beside(path, text.as_bytes(), FileMode::KeepOrUsual)?;
+    Ok(draft.put_if(ExpectedContent::Bytes(b""))?)
 }
 
 /// What a new workspace's file says; `None` for files that are not written for it.

@@ -4,6 +4,7 @@ pub mod approvals;
 pub mod audit;
 pub mod cache;
 pub mod guard;
+pub mod logs;
 pub mod sandbox;
 pub mod security;
 pub mod skills;
@@ -36,7 +37,7 @@ pub use config::{ConfigCommand, PatchArgs};
 pub use context::{ContextArgs, ContextCommand};
 pub use doctor::{DoctorArgs, SeverityName};
 pub use init::InitArgs;
-pub use memory::{BenchMode, MemoryCommand, MemoryModelCommand};
+pub use memory::{MemoryCommand, MemoryModelCommand};
 pub use models::ModelsCommand;
 pub use prompt::{ModeName, PromptArgs, PromptChoice, PromptCommand};
 pub use sessions::SessionsCommand;
@@ -68,6 +69,10 @@ pub struct Cli {
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t = ColorWhen::Auto, value_name = "WHEN")]
     pub color: ColorWhen,
+
+    /// Show the log on standard error: a level, or info,model=debug (CHELA_LOG)
+    #[arg(long, global = true, value_name = "FILTER")]
+    pub log: Option<String>,
 
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -153,6 +158,10 @@ Examples:
   chela usage --by cause          what broken prefixes had to do with it
   chela usage --by section --json")]
     Usage(usage::UsageArgs),
+
+    /// What the program itself did: its log
+    #[command(after_help = logs::AFTER_HELP)]
+    Logs(logs::LogsArgs),
 
     /// The agents, what they may do and where each setting comes from
     #[command(subcommand)]

@@ -14,6 +14,7 @@ mod guard;
 mod init;
 mod input;
 mod ledger;
+mod logs;
 mod memory;
 mod models;
 mod noted;
@@ -64,6 +65,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: Option<Command>) -> Outcom
         Some(Command::Audit(command)) => audit::run(host, screen, command),
         Some(Command::Cache(command)) => cache::run(host, screen, command),
         Some(Command::Usage(args)) => usage::run(host, screen, &args),
+        Some(Command::Logs(args)) => logs::run(host, screen, &args),
         Some(Command::Agents(command)) => agents::run(host, screen, command),
         Some(Command::Skills(command)) => skills::run(host, screen, command),
         Some(Command::Guard(command)) => guard::run(host, screen, command),

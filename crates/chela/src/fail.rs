@@ -4,6 +4,7 @@ use std::io;
 
 use chela_config::is_secret_key;
 use chela_core::Host;
+use chela_core::panics::caught_panic;
 use chela_core::secret::{Redactor, Secret, is_guessable};
 
 /// What a command ends with when nothing went wrong on the way.
@@ -42,6 +43,8 @@ const USAGE_CODE: u8 = 2;
 pub const NO_MODEL_CODE: u8 = 3;
 const STOPPED_CODE: u8 = 4;
 const FAILURE_CODE: u8 = 1;
+/// `EX_SOFTWARE` of sysexits: the program is at fault.
+const FAULT_CODE: u8 = 70;
 
 /// Why a command could not do what was asked.
 #[derive(Debug)]
@@ -77,6 +80,19 @@ impl Fail {
         Self {
             code: CONFIG_CODE,
             ..Self::new(message)
+        }
+    }
+
+    /// Chela itself is at fault.
+    pub fn broken(payload: &(dyn std::any::Any + Send)) -> Self {
+        let panic = caught_panic(payload);
+        let hint = match &panic.report {
+            Some(report) => format!("the details are in {}", report.display()),
+            None => "`chela logs` shows what came before".to_owned(),
+        };
+        Self {
+            code: FAULT_CODE,
+            ..Self::new(format!("a fault in Chela itself: {panic}")).hint(hint)
         }
     }
 

@@ -6,13 +6,16 @@ mod cmd;
 mod fail;
 mod machine;
 mod picture;
+mod process_log;
 mod screen;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
+use chela_core::ok_or_warn;
 use chela_core::secret::Redactor;
 use chela_sandbox::{HELPER_COMMAND, HELPER_FAILED};
 use clap::Parser;
@@ -40,7 +43,7 @@ fn main() -> ExitCode {
         };
     }
     // Its memory and its environment hold keys; the commands it starts run as the same user.
-    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    let undumpable = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
@@ -51,8 +54,16 @@ fn main() -> ExitCode {
     let host = machine::host(cli.profile.as_deref());
     let mut screen = Screen::stdout(&host, cli.color);
     let outcome = machine::check(&host)
-        .and_then(|()| cmd::run(&host, &mut screen, cli.command))
+        .and_then(|()| process_log::begin(&host, cli.log.as_deref(), cli.color))
+        .map(|()| {
+            ok_or_warn!(
+                undumpable,
+                "other processes may read the memory of this one"
+            )
+        })
+        .and_then(|_| survive(|| cmd::run(&host, &mut screen, cli.command)))
         .and_then(|exit| screen.flush().map(|()| exit).map_err(Fail::from));
+    process_log::finish();
     match outcome {
         Ok(exit) => ExitCode::from(Exit::code(exit)),
         Err(fail) => {
@@ -62,6 +73,11 @@ fn main() -> ExitCode {
             ExitCode::from(fail.code)
         }
     }
+}
+
+/// A fault of our own ends the command like any other error: with words and a code.
+fn survive(run: impl FnOnce() -> Result<Exit, Fail>) -> Result<Exit, Fail> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| Err(Fail::broken(&*payload)))
 }
 
 /// What was typed may have been a key, pasted in the wrong place.

@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use chela_agent::session::{Body, Compaction, Label, Meta};
 use chela_core::{ContentHash, Origin, Trust};
 use chela_model::{Message, Part, ToolCall};
+use chela_session::{Body, Compaction, Label, Meta};
+use chela_store::block_on;
 use serde_json::{Map, json};
 
 use crate::home::{agents, conversation, runtime, say};
@@ -29,7 +30,7 @@ pub fn seed(dir: &Path, bytes: usize) {
     let past = bytes / (RESULT_BYTES + 1_000);
     for turn in 0..past + KEPT_TURNS {
         let entries = turn_entries(turn, &mut words);
-        let ids = store.append_all(&session, &entries).expect("entries");
+        let ids = block_on(store.append_all(&session, &entries)).expect("entries");
         assert_eq!(ids.len(), ENTRIES);
         if turn == past {
             first_kept = ids.first().copied();
@@ -42,9 +43,7 @@ pub fn seed(dir: &Path, bytes: usize) {
             tokens_before: u64::try_from(bytes / 4).expect("a count"),
             details: json!(null),
         };
-        store
-            .append_all(&session, &[Body::Compaction(summary)])
-            .expect("a summary");
+        block_on(store.append_all(&session, &[Body::Compaction(summary)])).expect("a summary");
     }
 }
 

@@ -10,6 +10,7 @@ use chela_agent::agent::Agents;
 use chela_agent::conversation::{Conversation, ConversationAsk, Inbound};
 use chela_agent::turn::{Surface, TurnEvent};
 use chela_core::{Clock, Entropy, Host, SessionKey};
+use chela_store::block_on;
 use chela_tools::{Answer, Approver, Question, Scope};
 use serde_json::json;
 
@@ -75,12 +76,11 @@ pub fn agents(dir: &Path, model: &str) -> Arc<Agents> {
 
 pub fn conversation(agents: &Arc<Agents>, number: usize) -> Conversation {
     let session = SessionKey::parse(&format!("agent:main:bench-{number}")).expect("a key");
-    agents
-        .conversation(ConversationAsk {
-            session: Some(session),
-            ..ConversationAsk::default()
-        })
-        .expect("a conversation")
+    let ask = ConversationAsk {
+        session: Some(session),
+        ..ConversationAsk::default()
+    };
+    block_on(agents.conversation(ask)).expect("a conversation")
 }
 
 /// One turn, which must have gone as the model says.

@@ -3,6 +3,7 @@
 mod writing;
 
 use chela_config::model::Compaction as Settings;
+use chela_core::{ok_or_debug, ok_or_warn};
 use chela_ledger::AuditKind;
 use chela_model::{Chain, Message, Usage};
 use serde_json::json;
@@ -69,7 +70,7 @@ impl Conversation {
     /// Replaces the older part of the conversation by a summary. `/undo` takes it back.
     pub async fn compact(&self, instructions: Option<&str>) -> Result<Compacted, CompactError> {
         let _lane = self.turn.lock().await;
-        let chain = self.chain().ok();
+        let chain = ok_or_debug!(self.chain(), "no model writes the summary");
         self.compact_with(chain.as_ref(), instructions).await
     }
 
@@ -104,9 +105,10 @@ impl Conversation {
         if self.meter().used <= most {
             return;
         }
-        let chain = self.chain().ok();
-        if let Ok(done) = self.compact_with(chain.as_ref(), None).await {
-            surface.event(TurnEvent::Notice(done.in_words()));
+        let chain = ok_or_debug!(self.chain(), "no model writes the summary");
+        match self.compact_with(chain.as_ref(), None).await {
+            Ok(done) => surface.event(TurnEvent::Notice(done.in_words())),
+            Err(error) => tracing::warn!(%error, "no room was made"),
         }
     }
 
@@ -120,19 +122,17 @@ impl Conversation {
         if self.transcript_bytes().await < most {
             return;
         }
-        let chain = self.chain().ok();
-        if let Ok(done) = self.compact_with(chain.as_ref(), None).await {
-            surface.event(TurnEvent::Notice(done.in_words()));
+        let chain = ok_or_debug!(self.chain(), "no model writes the summary");
+        match self.compact_with(chain.as_ref(), None).await {
+            Ok(done) => surface.event(TurnEvent::Notice(done.in_words())),
+            Err(error) => tracing::warn!(%error, "no room was made"),
         }
     }
 
     /// Bytes of what is kept of the conversation.
     async fn transcript_bytes(&self) -> u64 {
-        let branch = self
-            .sessions
-            .branch(&self.session())
-            .await
-            .unwrap_or_default();
+        let branch = self.sessions.branch(&self.session()).await;
+        let branch = ok_or_warn!(branch, "the transcript cannot be measured").unwrap_or_default();
         context(&branch)
             .iter()
             .map(|message| serde_json::to_string(message).map_or(0, |text| text.len() as u64))
@@ -198,7 +198,13 @@ impl Conversation {
             WrittenBy::Rules(why) => ("rules", Some(why)),
         };
         // Nothing outside changes by a compaction: it may go on without its record.
-        let _ = ledger.append(
+        tracing::info!(
+            by,
+            why,
+            messages = done.messages,
+            "the conversation was made shorter"
+        );
+        let noted = ledger.append(
             AuditKind::Compaction,
             &json!({
                 "session": session.id.as_str(),
@@ -210,6 +216,7 @@ impl Conversation {
                 "why": why,
             }),
         );
+        ok_or_warn!(noted, "a compaction is not in the audit chain");
     }
 
     fn plan(&self, branch: Vec<Entry>) -> Option<Plan> {

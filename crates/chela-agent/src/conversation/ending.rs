@@ -1,6 +1,6 @@
 //! When a conversation ends: what is worth keeping goes into a dated note.
 
-use chela_core::Trust;
+use chela_core::{Trust, ok_or_warn};
 use chela_memory::note::{Said, SessionEnd, write_session_note};
 use chela_model::Message;
 use serde_json::Value;
@@ -63,6 +63,9 @@ impl Conversation {
             slug: None,
             summary: None,
         });
+        if let Err(error) = &written {
+            tracing::warn!(%error, "no note of the session that ended");
+        }
         if let Ok(Some(note)) = written
             && has_read_foreign(&branch)
         {
@@ -74,7 +77,8 @@ impl Conversation {
                 .mark_foreign(&real)
                 .is_err()
             {
-                let _ = std::fs::remove_file(&note);
+                tracing::warn!("a note that holds foreign text cannot be marked: it is dropped");
+                ok_or_warn!(std::fs::remove_file(&note), "and cannot be removed");
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Notes before forgetting: shortly before a conversation is made short, the agent may write down
 //! what must outlast it.
 
-use chela_core::SessionForm;
+use chela_core::{SessionForm, ok_or_warn};
 
 use super::Conversation;
 use crate::turn::{ContextMeter, run_unheard};
@@ -18,7 +18,8 @@ impl Conversation {
             return;
         }
         let session = self.session();
-        let Ok(info) = self.sessions.info(&session).await else {
+        let info = self.sessions.info(&session);
+        let Some(info) = ok_or_warn!(info.await, "no notes before the room is made") else {
             return;
         };
         let compaction = info.totals.compactions;
@@ -34,12 +35,16 @@ impl Conversation {
         let chain = match settings.model.as_deref() {
             Some(model) => match self.agents.chain(&self.view, Some(model)) {
                 Ok(chain) => Some(chain),
-                Err(_) => return,
+                Err(error) => {
+                    tracing::warn!(%error, model, "no notes before the room is made");
+                    return;
+                }
             },
             None => None,
         };
         let ask = settings.prompt.as_deref().unwrap_or(ASK).trim().to_owned();
         let before = self.meter();
+        tracing::info!(key = %self.key, "the agent writes notes before room is made");
         if run_unheard(self, ask, chain).await.is_err() {
             // How full it was decides what comes next, not how far this got.
             self.with(|state| {

@@ -1,10 +1,8 @@
 //! One run per session, whichever process it is in.
 
-use std::fs::File;
-use std::path::Path;
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
+use chela_files::LockFile;
 
 use super::Conversation;
 use crate::turn::{Surface, TurnEvent};
@@ -18,38 +16,32 @@ const TRIES_BEFORE_NOTICE: u32 = 20;
 /// in whatever way.
 #[derive(Debug)]
 pub(super) struct Lane {
-    _file: Option<File>,
+    _lock: Option<LockFile>,
 }
 
 impl Conversation {
     /// Waits until no other process runs a turn in this session. Where no lock can be had, as on
     /// some network drives, the turn runs without one.
     pub(super) async fn lane(&self, surface: &dyn Surface) -> Lane {
-        let Some(file) = lock_file(&self.agents.spool(&self.view.id, &self.key)) else {
-            return Lane { _file: None };
-        };
+        let path = self.agents.spool(&self.view.id, &self.key).join(".lane");
+        // A turn may take hours, and whoever waits can stop: this wait has no limit, and blocks
+        // nobody.
         for tries in 1.. {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Err(rustix::io::Errno::WOULDBLOCK) => {}
-                Ok(()) => return Lane { _file: Some(file) },
-                Err(_) => break,
+            match LockFile::try_take(&path) {
+                Ok(None) => {}
+                Ok(lock) => return Lane { _lock: lock },
+                Err(error) => {
+                    tracing::warn!(%error, "no lock on the session: the turn runs without one");
+                    break;
+                }
             }
             if tries == TRIES_BEFORE_NOTICE {
+                tracing::info!(key = %self.key, "waiting for another process to end its turn");
                 let notice = "Another process runs a turn in this session; waiting for it to end.";
                 surface.event(TurnEvent::Notice(notice.to_owned()));
             }
             tokio::time::sleep(PAUSE).await;
         }
-        Lane { _file: None }
+        Lane { _lock: None }
     }
-}
-
-fn lock_file(folder: &Path) -> Option<File> {
-    std::fs::create_dir_all(folder).ok()?;
-    File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(folder.join(".lane"))
-        .ok()
 }

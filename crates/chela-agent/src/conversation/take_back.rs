@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use chela_core::ok_or_warn;
 use chela_ledger::AuditKind;
 use chela_model::Part;
 use serde_json::{Value, json};
@@ -27,7 +28,8 @@ impl Conversation {
         let undone = journal.undo(&plan, Conflicts::Refuse).map_err(in_words)?;
         if let Some(ledger) = self.agents.ledger() {
             let body = json!({ "agent": self.view.id, "session": self.key, "files": undone });
-            let _ = ledger.append(AuditKind::Undo, &body);
+            let noted = ledger.append(AuditKind::Undo, &body);
+            ok_or_warn!(noted, "what was taken back is not in the audit chain");
         }
         let workspace = &self.view.workspace.value;
         let real = workspace

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use chela_config::model::{ElevatedLevel, ReasoningVisibility, ThinkingLevel, VerboseLevel};
-use chela_core::{Origin, SessionKey, Trust};
+use chela_core::{Origin, SessionKey, Trust, ok_or_debug};
 use chela_model::{HOW_TO_GET_ONE, Thinking};
 use chela_sandbox::Standing;
 use chela_skills::{LoadedSkill, Uses};
@@ -212,7 +212,7 @@ impl Talk for Conversation {
         let mut uses = Uses::open(&self.agents.host.state_dir());
         let loaded = skills.load(name, &mut uses).map_err(in_words)?;
         // A use that is not counted only ranks the skill lower.
-        let _ = uses.save();
+        ok_or_debug!(uses.save(), "the use of a skill is not noted");
         let allowed = loaded.allowed_tools.as_deref();
         let bound = allowed.map(|tools| SkillBound::new(&loaded.name, tools));
         let words = skills

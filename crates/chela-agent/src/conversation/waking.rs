@@ -107,12 +107,17 @@ impl Conversation {
     /// Runs a turn about what has ended in the background. `None` when the model has heard of
     /// everything already.
     pub async fn wake(&self, surface: &dyn Surface) -> Result<Option<TurnOutcome>, TurnError> {
+        crate::turn::survive(self, self.wake_next(surface)).await
+    }
+
+    async fn wake_next(&self, surface: &dyn Surface) -> Result<Option<TurnOutcome>, TurnError> {
         let _turn = self.turn.lock().await;
         let _lane = self.lane(surface).await;
         let ended = self.ended_untold();
         if ended.is_empty() {
             return Ok(None);
         }
+        tracing::info!(key = %self.key, ended = ended.len(), "woken by what ended");
         surface.event(TurnEvent::Notice(format!("Woken: {}", ended.join("; "))));
         // A turn that cannot even begin is not tried again and again.
         self.children.0.told();

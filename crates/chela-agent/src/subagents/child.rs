@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chela_core::{SessionKey, Trust};
+use chela_core::{SessionKey, Trust, ok_or_debug, ok_or_warn};
 use chela_model::Usage;
 use chela_tools::{Cleanup, RunRow};
 use tokio::sync::Notify;
@@ -68,11 +68,13 @@ impl Child {
             // Its time begins when it does.
             () = self.seat.take() => self.work(&surface).await,
         };
+        tracing::info!(run = self.run, label = self.label, status = %end.status, "a sub-agent ended");
         self.mark(&end, &runs).await;
         if self.cleanup == Cleanup::Delete {
             // A transcript that stays too long does no harm. What it did stays on record: an
             // agent does not choose what the owner may see.
-            let _ = self.talk.sessions.remove(&self.talk.session()).await;
+            let removed = self.talk.sessions.remove(&self.talk.session()).await;
+            ok_or_debug!(removed, "the transcript of a sub-agent stays");
         }
     }
 
@@ -114,7 +116,9 @@ impl Child {
         let now = host.unix_millis();
         let seconds = now.saturating_sub(self.began) / 1_000;
         let own = self.talk.session();
-        let branch = self.talk.sessions.branch(&own).await.unwrap_or_default();
+        let branch = self.talk.sessions.branch(&own);
+        let branch = ok_or_warn!(branch.await, "the transcript of a sub-agent cannot be read");
+        let branch = branch.unwrap_or_default();
         let quiet = end.status == Status::Done && end.text.trim() == QUIET;
         let mark = Mark {
             run: self.run.clone(),
@@ -131,10 +135,15 @@ impl Child {
             },
         };
         // The session may have begun anew meanwhile: whoever is there now is told.
-        let current = self.sessions.look_up(&self.parent).await.ok().flatten();
+        let current = self.sessions.look_up(&self.parent);
+        let current =
+            ok_or_warn!(current.await, "the session of the parent is not found").flatten();
         let session = current.as_ref().unwrap_or(&self.session);
         // Without a mark the run reads as interrupted.
-        let _ = mark.write(&self.sessions, session).await;
+        ok_or_warn!(
+            mark.write(&self.sessions, session).await,
+            "the end of a sub-agent is not marked"
+        );
         let row = RunRow {
             run: self.run.clone(),
             session: self.talk.key.clone(),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chela_core::ok_or_warn;
 use chela_tools::{Answer, Answered, Approver, Headless, Question, Refused, SendAsk};
 
 use super::Grant;
@@ -59,11 +60,13 @@ impl Nest {
         };
         let answering = tokio::spawn(async move {
             let outcome = other.say(message, &Unwatched).await;
-            let branch = other
-                .sessions
-                .branch(&other.session())
-                .await
-                .unwrap_or_default();
+            let session = other.session();
+            let branch = other.sessions.branch(&session);
+            let branch = ok_or_warn!(
+                branch.await,
+                "the transcript of another session cannot be read"
+            );
+            let branch = branch.unwrap_or_default();
             (outcome, taint(&branch, other.grant.trust()))
         });
         self.runs.sending(answering.abort_handle());

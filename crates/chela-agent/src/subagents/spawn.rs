@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use chela_config::{AgentView, Loaded};
-use chela_core::{AgentId, Audience, ContentHash, SessionForm, SessionKey};
+use chela_core::{AgentId, Audience, ContentHash, SessionForm, SessionKey, ok_or_debug};
 use chela_sandbox::{SandboxAsk, wants};
 use chela_store::block_on;
 use chela_tools::{
@@ -104,8 +104,10 @@ impl Nest {
         }
         .await;
         if begun.is_err() {
+            tracing::warn!(run, "a sub-agent did not begin");
             // Nothing was said in it yet.
-            let _ = talk.sessions.remove(&talk.session()).await;
+            let removed = talk.sessions.remove(&talk.session()).await;
+            ok_or_debug!(removed, "the empty session of a sub-agent stays");
         }
         begun
     }
@@ -286,6 +288,7 @@ impl Nest {
         mark.write(&self.sessions, start.parent)
             .await
             .map_err(refused)?;
+        tracing::info!(run = start.run, key = %start.key, label, "a sub-agent begins");
         let kill = Arc::new(Notify::new());
         let child = Child {
             talk: Arc::clone(&talk),

@@ -3,12 +3,13 @@
 use std::sync::atomic::Ordering;
 
 use chela_config::model::ExternalNotice;
-use chela_core::{Origin, Trust};
+use chela_core::{Origin, Trust, ok_or_warn};
 use chela_model::{Message, Part, ToolCall};
 use chela_tools::{Approver, Call, Effect, Output, Piece, Progress, Scope, Success, Toolbox};
 use futures_util::future::join_all;
 use serde_json::Value;
 use tokio::time::sleep;
+use tracing::Instrument;
 
 use super::approving::Recorded;
 use super::guard::{Answered, Case, Leave, Permit};
@@ -42,6 +43,7 @@ impl Turn<'_> {
                 }
             };
             if let Some(ended) = interrupted {
+                tracing::info!(ended = ended.as_str(), "calls are broken off");
                 // What has no result on disk reads as interrupted, whoever looks next.
                 return Ok(Step::End(ended));
             }
@@ -72,8 +74,18 @@ impl Turn<'_> {
         self.prefix.toolbox.for_turn(policy)
     }
 
-    /// One call: judged, marked on disk, made, its result on disk.
     async fn run(
+        &self,
+        call: &ToolCall,
+        toolbox: &Toolbox,
+        leave: &Leave,
+    ) -> Result<Output, SessionError> {
+        let span = tracing::error_span!("call", call = call.id, tool = call.name);
+        self.run_call(call, toolbox, leave).instrument(span).await
+    }
+
+    /// One call: judged, marked on disk, made, its result on disk.
+    async fn run_call(
         &self,
         call: &ToolCall,
         toolbox: &Toolbox,
@@ -85,6 +97,9 @@ impl Turn<'_> {
             summary: summary(call),
             arguments: Value::Object(call.arguments.clone()),
         });
+        if call.malformed.is_some() {
+            tracing::info!("the arguments of the call are not a JSON object");
+        }
         let output = match &call.malformed {
             Some(text) => Output::failed(format!(
                 "The arguments of {} are not a JSON object, so nothing was done: {}",
@@ -100,8 +115,10 @@ impl Turn<'_> {
                     asked,
                 } => {
                     let decision = self.decision_on_record(&decision, None);
+                    tracing::info!(why = words, "the call is refused");
                     // Nothing happens: it does no harm when this cannot be written down.
-                    let _ = self.book_call(call, case.prospect.effect, &decision);
+                    let booked = self.book_call(call, case.prospect.effect, &decision);
+                    ok_or_warn!(booked, "a refusal is not on record");
                     let kept = match &asked {
                         Some(asked) => self.keep_proposal(call, &case, toolbox, asked).await,
                         None => None,
@@ -122,6 +139,7 @@ impl Turn<'_> {
                         .sessions
                         .begin_call(&self.session, &call.id)
                         .await?;
+                    tracing::info!(effect = ?case.prospect.effect, asked = yes.is_some(), "the call runs");
                     let watch = self.watch(call, case.prospect.effect);
                     let scope = yes.map(|yes| yes.scope);
                     let output = self.make(call, toolbox, &case, scope).await;
@@ -143,6 +161,7 @@ impl Turn<'_> {
             .sessions
             .append(&self.session, result_of(call, &output, notice))
             .await?;
+        tracing::info!(success = ?output.success, "the call ended");
         self.surface.event(TurnEvent::ToolEnded {
             id: call.id.clone(),
             tool: call.name.clone(),
@@ -191,6 +210,7 @@ impl Turn<'_> {
 
     /// What cannot be put on record is not done.
     async fn refused(&self, call: &ToolCall, why: &str) -> Result<Output, SessionError> {
+        tracing::warn!(why, "the call is not run: it cannot be put on record");
         let output = Output::failed(format!(
             "{} was not run, because it could not be put on record: {why}. Tell the user.",
             call.name

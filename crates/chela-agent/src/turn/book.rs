@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use chela_config::model::{AtLimit, LimitSet, SpendLimit};
-use chela_core::micro_dollars;
+use chela_core::{micro_dollars, ok_or_warn};
 use chela_ledger::{
     Amount, AuditKind, Ledger, LedgerError, Limit, LimitOf, LimitScope, Outcome, RecordId,
     RequestRecord, Reservation, ReserveAsk, ReserveError, Rewrite,
@@ -80,7 +80,10 @@ impl Book {
         };
         match self.write_down(target, call) {
             Ok(record) => page.record = record,
-            Err(error) => page.unrecorded = Some(error.to_string()),
+            Err(error) => {
+                tracing::warn!(%error, "a request is not on record");
+                page.unrecorded = Some(error.to_string());
+            }
         }
         Ok(page)
     }
@@ -128,16 +131,21 @@ impl Book {
                 ..Outcome::default()
             };
             if let Some(record) = record {
-                let _ = ledger.finish(record, &silent);
+                ok_or_warn!(
+                    ledger.finish(record, &silent),
+                    "the outcome of a request is not on record"
+                );
             }
             let again = Call {
                 rewrite: None,
                 ..*call
             };
-            record = self.write_down(target, &again).ok().flatten();
+            let written = self.write_down(target, &again);
+            record = ok_or_warn!(written, "the request to the fallback is not on record").flatten();
         }
         if let Some(record) = record {
-            let _ = ledger.finish(record, &outcome(&answer, prices));
+            let finished = ledger.finish(record, &outcome(&answer, prices));
+            ok_or_warn!(finished, "the outcome of a request is not on record");
         }
     }
 
@@ -183,9 +191,15 @@ impl Book {
         };
         match ledger.reserve(&ask) {
             Ok(reservation) => Ok(Some(reservation)),
-            Err(ReserveError::Limit(limit)) => Err(limit.in_words()),
+            Err(ReserveError::Limit(limit)) => {
+                tracing::info!(limit = limit.in_words(), "a call is over a spending limit");
+                Err(limit.in_words())
+            }
             Err(ReserveError::Ledger(error)) if !ask.limits.is_empty() => Err(uncountable(&error)),
-            Err(ReserveError::Ledger(_)) => Ok(None),
+            Err(ReserveError::Ledger(error)) => {
+                tracing::warn!(%error, "no room is reserved for a call: nothing is limited");
+                Ok(None)
+            }
         }
     }
 }
@@ -198,7 +212,10 @@ impl Book {
     /// Adds to the audit chain what happens anyway.
     pub fn note(&self, kind: AuditKind, body: &Value) {
         // What has happened already happens no less without a record.
-        let _ = self.must_note(kind, body);
+        ok_or_warn!(
+            self.must_note(kind, body),
+            "what happened is not in the audit chain"
+        );
     }
 
     /// The same where something follows from it that must not happen without a record.
@@ -308,7 +325,10 @@ impl Turn<'_> {
         });
         match ledger.append(AuditKind::ToolDecision, &body) {
             Ok(_) => Ok(()),
-            Err(_) if matches!(effect, Effect::Read | Effect::ReadUntrusted) => Ok(()),
+            Err(error) if matches!(effect, Effect::Read | Effect::ReadUntrusted) => {
+                tracing::warn!(%error, "a call that reads is not on record");
+                Ok(())
+            }
             Err(error) => Err(error.to_string()),
         }
     }
@@ -334,7 +354,8 @@ impl Turn<'_> {
         if !files.is_empty() {
             body["files"] = files.into();
         }
-        let _ = ledger.append(AuditKind::ToolOutcome, &body);
+        let noted = ledger.append(AuditKind::ToolOutcome, &body);
+        ok_or_warn!(noted, "the outcome of a call is not in the audit chain");
         self.book_secrets(call, output);
     }
 
@@ -352,7 +373,8 @@ impl Turn<'_> {
             "what": what,
             "names": told["names"],
         });
-        let _ = ledger.append(AuditKind::Secret, &body);
+        let noted = ledger.append(AuditKind::Secret, &body);
+        ok_or_warn!(noted, "what was hidden is not in the audit chain");
         if what == "blocked" {
             let notice = format!(
                 "{} was refused: it would have carried a secret away.",
@@ -375,6 +397,10 @@ impl Turn<'_> {
             .chain(&self.talk.view, Selection::Chosen(model));
         match chosen {
             Ok(chain) if limits.at_limit == AtLimit::Cheaper && is_another(&chain, &self.chain) => {
+                tracing::info!(
+                    model,
+                    "at a spending limit: going on with the cheaper model"
+                );
                 let notice = format!("At a spending limit: going on with {model}.");
                 self.surface.event(TurnEvent::Notice(notice));
                 self.chain = chain;

@@ -109,6 +109,12 @@ impl Turn<'_> {
         // What calls before it brought back counts.
         self.catch_up(toolbox).await?;
         let decision = self.judge(&case);
+        tracing::debug!(
+            verdict = decision.verdict.as_str(),
+            rule = decision.rule.as_str(),
+            taint = decision.taint.as_str(),
+            "the guard decided"
+        );
         match decision.verdict {
             Verdict::Allow => {
                 return Ok(Permit::Go {
@@ -234,6 +240,7 @@ impl Turn<'_> {
             .talk
             .seen
             .with(|seen| Question::about(&deeds, seen, asking));
+        tracing::info!(question = id, calls = asked.len(), "the owner is asked");
         let outcome = self.put(&mut question).await;
         let unallowed = |why, words| {
             let question = id.clone();

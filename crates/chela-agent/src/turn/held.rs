@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use chela_core::{ContentHash, Trust};
+use chela_files::{LineChange, line_changes};
 use chela_guard::approval::{AnswerError, AskedCall, Asking, Question, shown};
 use chela_model::ToolCall;
 use chela_tools::{Call, Progress, Toolbox};
@@ -204,19 +205,18 @@ fn texts(custody: &Custody, path: &Path) -> (Option<String>, Option<String>) {
     (old.map(lossy), new.map(lossy))
 }
 
-/// The lines between what two texts have in common.
+/// The lines that went and those that came.
 fn changed_lines<'t>(old: &'t str, new: &'t str) -> Vec<(&'static str, &'t str)> {
-    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let same = |(one, other): &(&&str, &&str)| one == other;
-    let head = old.iter().zip(&new).take_while(same).count();
-    let rest = old.len().min(new.len()) - head;
-    let ends = old.iter().rev().zip(new.iter().rev());
-    let tail = ends.take(rest).take_while(same).count();
-    let gone = old[head..old.len() - tail].iter().map(|line| ("-", *line));
-    let come = new[head..new.len() - tail].iter().map(|line| ("+", *line));
-    let mut lines: Vec<_> = gone.take(MOST_LINES).collect();
-    lines.extend(come.take(MOST_LINES));
-    lines
+    let changes = line_changes(old, new);
+    let gone = changes.iter().filter_map(|change| match change {
+        LineChange::Removed(line) => Some(("-", *line)),
+        _ => None,
+    });
+    let come = changes.iter().filter_map(|change| match change {
+        LineChange::Added(line) => Some(("+", *line)),
+        _ => None,
+    });
+    gone.take(MOST_LINES).chain(come.take(MOST_LINES)).collect()
 }
 
 /// A patch of several files as patches of one file each.

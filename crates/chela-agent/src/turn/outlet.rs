@@ -7,6 +7,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use chela_core::ok_or_warn;
 use chela_guard::flow::{Defanged, Taint, defang};
 use chela_ledger::AuditKind;
 use serde_json::json;
@@ -107,6 +108,7 @@ impl<'a> Outlet<'a> {
             true => "The reply held a secret of this installation in disguise.",
             false => "The reply held a secret of this installation: it was taken out.",
         };
+        tracing::warn!(names = ?names, "the reply held a secret");
         self.surface.event(TurnEvent::Notice(notice.to_owned()));
         if let Some(ledger) = self.talk.agents.ledger() {
             let body = json!({
@@ -115,7 +117,8 @@ impl<'a> Outlet<'a> {
                 "what": "blocked",
                 "names": names,
             });
-            let _ = ledger.append(AuditKind::Secret, &body);
+            let noted = ledger.append(AuditKind::Secret, &body);
+            ok_or_warn!(noted, "a secret in a reply is not in the audit chain");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chela_core::Prices;
+use chela_core::{Prices, ok_or_warn};
 use chela_ledger::{Amount, Ledger, Outcome, RecordId, Reservation};
 use chela_model::{Response, Usage};
 use serde_json::json;
@@ -60,7 +60,10 @@ impl Page {
                 micro_dollars: prices.map_or(0, |prices| prices.micro_dollars(usage)),
             };
             // Unsettled it counts with what is known, once this process has ended.
-            let _ = ledger.settle(&reservation, actual);
+            ok_or_warn!(
+                ledger.settle(&reservation, actual),
+                "what a call cost is not settled"
+            );
         }
     }
 }
@@ -103,7 +106,9 @@ impl Drop for Page {
                 why: "broken off",
                 usage,
             };
-            let _ = ledger.finish(record, &outcome(&dropped, prices));
+            tracing::debug!("a call was dropped: its page is closed as broken off");
+            let finished = ledger.finish(record, &outcome(&dropped, prices));
+            ok_or_warn!(finished, "the outcome of a request is not on record");
         }
     }
 }

@@ -29,7 +29,10 @@ impl Turn<'_> {
             Ok(()) => self.made_room = true,
             // Whoever is asked may still take it.
             Err(CompactError::TooShort) => {}
-            Err(why) => self.surface.event(TurnEvent::Notice(why.to_string())),
+            Err(why) => {
+                tracing::warn!(%why, "no room could be made");
+                self.surface.event(TurnEvent::Notice(why.to_string()));
+            }
         }
         Ok(())
     }
@@ -43,6 +46,7 @@ impl Turn<'_> {
         match self.shorten().await {
             Ok(()) => Ok(()),
             Err(why) => {
+                tracing::warn!(%why, "no room could be made");
                 self.surface.event(TurnEvent::Notice(why.to_string()));
                 Err(self.fail(error.into()).await)
             }

@@ -75,7 +75,10 @@ impl Turn<'_> {
         match kept.save(host) {
             Ok(()) => told.push_str("; `chela guard release` with this id lets the model read it."),
             // It stays unread either way.
-            Err(error) => told.push_str(&format!(", and lost: {error}.")),
+            Err(error) => {
+                tracing::warn!(%error, "a text that is held back is lost");
+                told.push_str(&format!(", and lost: {error}."));
+            }
         }
         self.surface.event(TurnEvent::Notice(told));
         Some(Labelled::runtime(stub))
@@ -90,6 +93,11 @@ impl Turn<'_> {
             "outcome": outcome,
             "finding": notice,
         });
+        tracing::info!(
+            outcome,
+            id = notice.id,
+            "text from outside looks like an order"
+        );
         self.book.note(AuditKind::Finding, &body);
     }
 }

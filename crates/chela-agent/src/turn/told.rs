@@ -1,5 +1,6 @@
 //! Telling the owner, once per change, who else wrote what the agent reads.
 
+use chela_core::ok_or_debug;
 use chela_workspace::{FileReport, FileStatus, NoticeStore, OwnerNotice, Remark, owner_notices};
 
 use super::{Surface, TurnEvent};
@@ -30,7 +31,8 @@ impl Conversation {
         for notice in &notices {
             surface.event(TurnEvent::Notice(notice.text.clone()));
         }
-        let _ = store.remember(host, notices.iter().map(|notice| notice.key));
+        let kept = store.remember(host, notices.iter().map(|notice| notice.key));
+        ok_or_debug!(kept, "the same notices will be given again");
     }
 }
 

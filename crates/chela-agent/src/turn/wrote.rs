@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use chela_core::Trust;
+use chela_core::{Trust, ok_or_warn};
 use chela_guard::flow::{Decision, Rule, Taint};
 use chela_ledger::AuditKind;
 use chela_model::ToolCall;
@@ -151,7 +151,8 @@ impl Conversation {
                 body.extend(what);
             }
             // What has happened already happens no less without a record.
-            let _ = ledger.append(AuditKind::TrustChange, &body);
+            let noted = ledger.append(AuditKind::TrustChange, &body);
+            ok_or_warn!(noted, "a change of trust is not in the audit chain");
         };
         for file in &noted.files {
             let judged = custody.look(&file.path).map(|(judged, _)| judged.judgement);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use chela_core::{AgentId, ContentHash};
+use chela_core::{AgentId, ContentHash, ok_or_warn};
 use chela_guard::flow::Taint;
 use chela_skills::{AgentHand, FirstLook, Library, Skill, Source};
 
@@ -86,7 +86,7 @@ impl Shelf {
             let outcomes: Vec<SkillOutcome> =
                 changed.iter().map(|skill| outcome(skill, doing)).collect();
             // What cannot be written down is looked into when the skills are listed again.
-            let _ = library.change_lock(|lock| {
+            let noted = library.change_lock(|lock| {
                 for (skill, outcome) in changed.iter().zip(&outcomes) {
                     match outcome {
                         SkillOutcome::Recorded => {
@@ -97,6 +97,7 @@ impl Shelf {
                     }
                 }
             });
+            ok_or_warn!(noted, "who changed a skill is not written down");
             changed
                 .into_iter()
                 .zip(outcomes)
@@ -122,7 +123,8 @@ impl Shelf {
                 library
             }
             none => {
-                let view = self.agents.view(&self.agent).ok()?;
+                let view = self.agents.view(&self.agent);
+                let view = ok_or_warn!(view, "the skills of an agent are not watched")?;
                 none.insert(library_of(&self.agents.host, &self.agents.loaded, &view))
             }
         };

@@ -10,6 +10,7 @@ mod recording;
 mod skill_bound;
 mod spending;
 mod subagents;
+mod surviving;
 mod swept;
 mod trust_table;
 mod trusting;

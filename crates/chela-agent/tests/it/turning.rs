@@ -60,7 +60,7 @@ impl Watched {
             .collect()
     }
 
-    fn results(&self) -> Vec<String> {
+    pub(crate) fn results(&self) -> Vec<String> {
         let events = self.0.lock().expect("no test panics here");
         events
             .iter()

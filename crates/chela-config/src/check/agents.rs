@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use chela_core::AgentId;
 use chela_core::suggest::nearest;
 
-use super::{Checked, Finding};
+use super::{CheckFinding, CheckedTree};
 use crate::diagnostic::Severity;
 use crate::key_path::KeyPath;
-use crate::node::{At, Kind, Node};
+use crate::node::{ConfigNode, NodeKind, NodeSpan};
 
-pub fn check(root: &Node, checked: &mut Checked) {
+pub fn check(root: &ConfigNode, checked: &mut CheckedTree) {
     let list = root.get("agents").and_then(|agents| agents.get("list"));
     let known = roster(list, checked);
     if known.is_empty() {
@@ -22,7 +22,7 @@ pub fn check(root: &Node, checked: &mut Checked) {
                 Some(close) => format!("did you mean `{close}`?"),
                 None => format!("the agents are {}", listed(&known)),
             };
-            checked.findings.push(Finding {
+            checked.findings.push(CheckFinding {
                 severity: Severity::Warning,
                 code: "unknown-agent",
                 path,
@@ -37,18 +37,18 @@ pub fn check(root: &Node, checked: &mut Checked) {
 }
 
 /// The ids of the roster; says which are odd, double or doubly the default.
-fn roster(list: Option<&Node>, checked: &mut Checked) -> BTreeMap<String, usize> {
+fn roster(list: Option<&ConfigNode>, checked: &mut CheckedTree) -> BTreeMap<String, usize> {
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     let mut default: Option<usize> = None;
     let path = KeyPath::root().key("agents").key("list");
-    for (index, entry) in list.map_or(&[][..], Node::items).iter().enumerate() {
+    for (index, entry) in list.map_or(&[][..], ConfigNode::items).iter().enumerate() {
         let entry_path = path.index(index);
         if let Some(node) = entry.get("id")
             && let Some(text) = node.as_str()
         {
             let id = AgentId::normalize(text);
             let mut say = |severity, code, message, hint, consequence| {
-                checked.findings.push(Finding {
+                checked.findings.push(CheckFinding {
                     severity,
                     code,
                     path: entry_path.key("id"),
@@ -83,12 +83,12 @@ fn roster(list: Option<&Node>, checked: &mut Checked) -> BTreeMap<String, usize>
             }
         }
         if let Some(node) = entry.get("default")
-            && node.kind == Kind::Bool(true)
+            && node.kind == NodeKind::Bool(true)
         {
             match default {
                 None => default = Some(index),
                 Some(first) => {
-                    checked.findings.push(Finding {
+                    checked.findings.push(CheckFinding {
                         severity: Severity::Error,
                         code: "two-defaults",
                         path: entry_path.key("default"),
@@ -108,7 +108,7 @@ fn roster(list: Option<&Node>, checked: &mut Checked) -> BTreeMap<String, usize>
 }
 
 /// Adds a path to drop, in place of any drops inside it, keeping the order of the walk.
-pub(super) fn drop_whole(checked: &mut Checked, path: KeyPath) {
+pub(super) fn drop_whole(checked: &mut CheckedTree, path: KeyPath) {
     checked.drops.retain(|drop| !drop.starts_with(&path));
     if !checked.drops.iter().any(|drop| path.starts_with(drop)) {
         checked.drops.push(path);
@@ -117,10 +117,10 @@ pub(super) fn drop_whole(checked: &mut Checked, path: KeyPath) {
 }
 
 /// Every place that names an agent.
-fn references(root: &Node) -> Vec<(At, KeyPath, &str)> {
+fn references(root: &ConfigNode) -> Vec<(NodeSpan, KeyPath, &str)> {
     let mut found = Vec::new();
     let top = KeyPath::root();
-    let bindings = root.get("bindings").map_or(&[][..], Node::items);
+    let bindings = root.get("bindings").map_or(&[][..], ConfigNode::items);
     for (index, binding) in bindings.iter().enumerate() {
         if let Some(node) = binding.get("agentId")
             && let Some(id) = node.as_str()
@@ -128,7 +128,7 @@ fn references(root: &Node) -> Vec<(At, KeyPath, &str)> {
             found.push((node.at, top.key("bindings").index(index).key("agentId"), id));
         }
     }
-    for member in root.get("broadcast").map_or(&[][..], Node::members) {
+    for member in root.get("broadcast").map_or(&[][..], ConfigNode::members) {
         for (index, node) in member.value.items().iter().enumerate() {
             if let Some(id) = node.as_str() {
                 found.push((
@@ -159,7 +159,7 @@ fn listed(known: &BTreeMap<String, usize>) -> String {
 }
 
 /// `mode` says it all; the older pair beside it contradicts it.
-fn exec_policies(root: &Node, checked: &mut Checked) {
+fn exec_policies(root: &ConfigNode, checked: &mut CheckedTree) {
     let top = KeyPath::root();
     let mut places = vec![top.key("tools").key("exec")];
     let agents = root
@@ -179,7 +179,7 @@ fn exec_policies(root: &Node, checked: &mut Checked) {
         let (Some(_), Some(member)) = (exec.get("mode"), exec.member("security")) else {
             continue;
         };
-        checked.findings.push(Finding {
+        checked.findings.push(CheckFinding {
             severity: Severity::Error,
             code: "exec-mode-twice",
             path: path.key("security"),

@@ -1,45 +1,52 @@
 //! What was expected, in words; and whether something fits, without saying why not.
 
 use super::forms::form_problem;
-use crate::node::{Kind, Node};
+use crate::node::{ConfigNode, NodeKind};
 use crate::schema::plain_number;
-use crate::shape::{Form, Literal, Rules, Shape};
+use crate::shape::{FieldRules, FixedValue, TextForm, ValueShape};
 
 /// Whether the value is of the right kind, whatever it holds.
-pub fn kind_fits(shape: &Shape, node: &Node) -> bool {
+pub fn kind_fits(shape: &ValueShape, node: &ConfigNode) -> bool {
     match shape {
-        Shape::Anything => true,
-        Shape::Bool | Shape::Exactly(Literal::False) => matches!(node.kind, Kind::Bool(_)),
-        Shape::Whole { .. } | Shape::Number => matches!(node.kind, Kind::Number(_)),
-        Shape::Text | Shape::Words(_) | Shape::Exactly(Literal::Text(_)) => {
-            matches!(node.kind, Kind::String(_))
+        ValueShape::Anything => true,
+        ValueShape::Bool | ValueShape::Exactly(FixedValue::False) => {
+            matches!(node.kind, NodeKind::Bool(_))
         }
-        Shape::Form(Form::TimeOfDay | Form::HexColor) => matches!(node.kind, Kind::String(_)),
-        Shape::Form(Form::Duration | Form::ByteSize | Form::Id) => {
-            matches!(node.kind, Kind::String(_) | Kind::Number(_))
+        ValueShape::Whole { .. } | ValueShape::Number => matches!(node.kind, NodeKind::Number(_)),
+        ValueShape::Text | ValueShape::Words(_) | ValueShape::Exactly(FixedValue::Text(_)) => {
+            matches!(node.kind, NodeKind::String(_))
         }
-        Shape::Form(Form::Scalar) => {
-            matches!(node.kind, Kind::String(_) | Kind::Number(_) | Kind::Bool(_))
+        ValueShape::Form(TextForm::TimeOfDay | TextForm::HexColor) => {
+            matches!(node.kind, NodeKind::String(_))
         }
-        Shape::List(_) => matches!(node.kind, Kind::Array(_)),
-        Shape::Map(_) | Shape::Object(_) => matches!(node.kind, Kind::Object(_)),
-        Shape::OneOf(branches) => branches.iter().any(|branch| kind_fits(branch, node)),
-        Shape::Secret(inner) => kind_fits(inner, node),
+        ValueShape::Form(TextForm::Duration | TextForm::ByteSize | TextForm::Id) => {
+            matches!(node.kind, NodeKind::String(_) | NodeKind::Number(_))
+        }
+        ValueShape::Form(TextForm::Scalar) => {
+            matches!(
+                node.kind,
+                NodeKind::String(_) | NodeKind::Number(_) | NodeKind::Bool(_)
+            )
+        }
+        ValueShape::List(_) => matches!(node.kind, NodeKind::Array(_)),
+        ValueShape::Map(_) | ValueShape::Object(_) => matches!(node.kind, NodeKind::Object(_)),
+        ValueShape::OneOf(branches) => branches.iter().any(|branch| kind_fits(branch, node)),
+        ValueShape::Secret(inner) => kind_fits(inner, node),
     }
 }
 
 /// Whether the value can be used as it is. Keys that would be ignored do not count.
-pub fn fits(shape: &Shape, rules: &Rules, node: &Node) -> bool {
+pub fn fits(shape: &ValueShape, rules: &FieldRules, node: &ConfigNode) -> bool {
     if !kind_fits(shape, node) {
         return false;
     }
     match (shape, &node.kind) {
-        (Shape::Exactly(literal), _) => is_literal(*literal, node),
-        (Shape::Words(words), Kind::String(text)) => {
+        (ValueShape::Exactly(literal), _) => is_literal(*literal, node),
+        (ValueShape::Words(words), NodeKind::String(text)) => {
             words.words.iter().any(|word| word.text == text)
         }
-        (Shape::Form(form), _) => form_problem(*form, node).is_none(),
-        (Shape::Whole { min, max }, Kind::Number(number)) => {
+        (ValueShape::Form(form), _) => form_problem(*form, node).is_none(),
+        (ValueShape::Whole { min, max }, NodeKind::Number(number)) => {
             let whole = number
                 .as_u64()
                 .map(i128::from)
@@ -47,21 +54,21 @@ pub fn fits(shape: &Shape, rules: &Rules, node: &Node) -> bool {
             whole.is_some_and(|whole| (i128::from(*min)..=i128::from(*max)).contains(&whole))
                 && in_limits(rules, number)
         }
-        (Shape::Number, Kind::Number(number)) => in_limits(rules, number),
-        (Shape::List(item), Kind::Array(items)) => {
-            items.iter().all(|value| fits(item, &Rules::NONE, value))
-        }
-        (Shape::Map(entry), Kind::Object(members)) => members
+        (ValueShape::Number, NodeKind::Number(number)) => in_limits(rules, number),
+        (ValueShape::List(item), NodeKind::Array(items)) => items
             .iter()
-            .all(|member| fits(entry, &Rules::NONE, &member.value)),
-        (Shape::Object(object), Kind::Object(members)) => {
+            .all(|value| fits(item, &FieldRules::NONE, value)),
+        (ValueShape::Map(entry), NodeKind::Object(members)) => members
+            .iter()
+            .all(|member| fits(entry, &FieldRules::NONE, &member.value)),
+        (ValueShape::Object(object), NodeKind::Object(members)) => {
             let known = members
                 .iter()
                 .all(|member| match object.field(&member.key) {
                     Some(field) => fits(field.shape, &field.rules, &member.value),
                     None => object
                         .rest
-                        .is_some_and(|rest| fits(rest, &Rules::NONE, &member.value)),
+                        .is_some_and(|rest| fits(rest, &FieldRules::NONE, &member.value)),
                 });
             let complete = object
                 .fields
@@ -70,31 +77,31 @@ pub fn fits(shape: &Shape, rules: &Rules, node: &Node) -> bool {
                 .all(|field| members.iter().any(|member| member.key == field.key));
             known && complete
         }
-        (Shape::OneOf(branches), _) => branches.iter().any(|branch| fits(branch, rules, node)),
-        (Shape::Secret(inner), _) => fits(inner, rules, node),
+        (ValueShape::OneOf(branches), _) => branches.iter().any(|branch| fits(branch, rules, node)),
+        (ValueShape::Secret(inner), _) => fits(inner, rules, node),
         _ => true,
     }
 }
 
-fn in_limits(rules: &Rules, number: &serde_json::Number) -> bool {
+fn in_limits(rules: &FieldRules, number: &serde_json::Number) -> bool {
     let value = number.as_f64().unwrap_or(f64::NAN);
     rules.min.is_none_or(|min| value >= min) && rules.max.is_none_or(|max| value <= max)
 }
 
-pub fn is_literal(literal: Literal, node: &Node) -> bool {
+pub fn is_literal(literal: FixedValue, node: &ConfigNode) -> bool {
     match (literal, &node.kind) {
-        (Literal::False, Kind::Bool(value)) => !value,
-        (Literal::Text(wanted), Kind::String(text)) => wanted == text,
+        (FixedValue::False, NodeKind::Bool(value)) => !value,
+        (FixedValue::Text(wanted), NodeKind::String(text)) => wanted == text,
         _ => false,
     }
 }
 
 /// The shape in words, as in "expected …".
-pub fn described(shape: &Shape, rules: &Rules) -> String {
+pub fn described(shape: &ValueShape, rules: &FieldRules) -> String {
     match shape {
-        Shape::Anything => "anything".to_owned(),
-        Shape::Bool => "true or false".to_owned(),
-        Shape::Whole { min, max } => {
+        ValueShape::Anything => "anything".to_owned(),
+        ValueShape::Bool => "true or false".to_owned(),
+        ValueShape::Whole { min, max } => {
             let top = Some(*max as f64).filter(|_| *max != u64::MAX);
             #[expect(clippy::cast_precision_loss, reason = "limits are small numbers")]
             let bottom = *min as f64;
@@ -104,18 +111,18 @@ pub fn described(shape: &Shape, rules: &Rules) -> String {
                 rules.max.or(top),
             )
         }
-        Shape::Number => ranged("a number", rules.min, rules.max),
-        Shape::Text => "text".to_owned(),
-        Shape::Form(form) => match form {
-            Form::Duration => "a duration such as `30m`, `1h30m` or `0`",
-            Form::ByteSize => "a size such as `10mb`, or a number of bytes",
-            Form::TimeOfDay => "a time such as `08:00`, up to `24:00`",
-            Form::HexColor => "a colour such as `#22aa88`",
-            Form::Id => "text or a whole number",
-            Form::Scalar => "text, a number, true or false",
+        ValueShape::Number => ranged("a number", rules.min, rules.max),
+        ValueShape::Text => "text".to_owned(),
+        ValueShape::Form(form) => match form {
+            TextForm::Duration => "a duration such as `30m`, `1h30m` or `0`",
+            TextForm::ByteSize => "a size such as `10mb`, or a number of bytes",
+            TextForm::TimeOfDay => "a time such as `08:00`, up to `24:00`",
+            TextForm::HexColor => "a colour such as `#22aa88`",
+            TextForm::Id => "text or a whole number",
+            TextForm::Scalar => "text, a number, true or false",
         }
         .to_owned(),
-        Shape::Words(words) => {
+        ValueShape::Words(words) => {
             let texts: Vec<String> = words
                 .words
                 .iter()
@@ -123,21 +130,21 @@ pub fn described(shape: &Shape, rules: &Rules) -> String {
                 .collect();
             format!("one of {}", texts.join(", "))
         }
-        Shape::Exactly(Literal::False) => "`false`".to_owned(),
-        Shape::Exactly(Literal::Text(text)) => format!("`{text}`"),
-        Shape::List(item) => match item {
-            Shape::Text | Shape::Form(Form::Id) => "a list of text".to_owned(),
+        ValueShape::Exactly(FixedValue::False) => "`false`".to_owned(),
+        ValueShape::Exactly(FixedValue::Text(text)) => format!("`{text}`"),
+        ValueShape::List(item) => match item {
+            ValueShape::Text | ValueShape::Form(TextForm::Id) => "a list of text".to_owned(),
             _ => "a list".to_owned(),
         },
-        Shape::Map(_) | Shape::Object(_) => "an object".to_owned(),
-        Shape::OneOf(branches) => {
+        ValueShape::Map(_) | ValueShape::Object(_) => "an object".to_owned(),
+        ValueShape::OneOf(branches) => {
             let parts: Vec<String> = branches
                 .iter()
                 .map(|branch| described(branch, rules))
                 .collect();
             parts.join(", or ")
         }
-        Shape::Secret(inner) => described(inner, rules),
+        ValueShape::Secret(inner) => described(inner, rules),
     }
 }
 
@@ -153,23 +160,23 @@ fn ranged(what: &str, min: Option<f64>, max: Option<f64>) -> String {
 }
 
 /// Every word that would be accepted.
-pub fn words_of(shape: &'static Shape) -> Vec<&'static str> {
+pub fn words_of(shape: &'static ValueShape) -> Vec<&'static str> {
     match shape {
-        Shape::Words(words) => words.words.iter().map(|word| word.text).collect(),
-        Shape::Exactly(Literal::Text(text)) => vec![text],
-        Shape::OneOf(branches) => branches
+        ValueShape::Words(words) => words.words.iter().map(|word| word.text).collect(),
+        ValueShape::Exactly(FixedValue::Text(text)) => vec![text],
+        ValueShape::OneOf(branches) => branches
             .iter()
             .flat_map(|branch| words_of(branch))
             .collect(),
-        Shape::Secret(inner) => words_of(inner),
+        ValueShape::Secret(inner) => words_of(inner),
         _ => Vec::new(),
     }
 }
 
 /// Where else a key of this name exists, if in one place only.
-pub fn elsewhere(root: &'static Shape, key: &str) -> Option<String> {
+pub fn elsewhere(root: &'static ValueShape, key: &str) -> Option<String> {
     const DEPTH: usize = 3;
-    let mut level: Vec<(String, &'static Shape)> = vec![(String::new(), root)];
+    let mut level: Vec<(String, &'static ValueShape)> = vec![(String::new(), root)];
     let mut found = None;
     for _ in 0..DEPTH {
         let mut next = Vec::new();

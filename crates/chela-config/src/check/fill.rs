@@ -1,11 +1,11 @@
 //! Values that came out of the environment are text; where a number or a switch is expected,
 //! text that reads as one is taken as one.
 
-use crate::node::{Kind, Node};
-use crate::shape::Shape;
+use crate::node::{ConfigNode, NodeKind};
+use crate::shape::ValueShape;
 
-pub fn fill_in(shape: &'static Shape, node: &mut Node) {
-    if let Kind::String(text) = &node.kind {
+pub fn fill_in(shape: &'static ValueShape, node: &mut ConfigNode) {
+    if let NodeKind::String(text) = &node.kind {
         if !node.vars.is_empty()
             && let Some(kind) = read_as(shape, text.trim())
         {
@@ -14,12 +14,12 @@ pub fn fill_in(shape: &'static Shape, node: &mut Node) {
         return;
     }
     match &mut node.kind {
-        Kind::Array(items) => {
+        NodeKind::Array(items) => {
             if let Some(item) = shape.item() {
                 items.iter_mut().for_each(|value| fill_in(item, value));
             }
         }
-        Kind::Object(members) => {
+        NodeKind::Object(members) => {
             for member in members {
                 if let Some(step) = shape.under_key(&member.key) {
                     fill_in(step.shape, &mut member.value);
@@ -30,11 +30,11 @@ pub fn fill_in(shape: &'static Shape, node: &mut Node) {
     }
 }
 
-fn read_as(shape: &Shape, text: &str) -> Option<Kind> {
+fn read_as(shape: &ValueShape, text: &str) -> Option<NodeKind> {
     match shape {
-        Shape::Bool => text.parse().ok().map(Kind::Bool),
-        Shape::Whole { .. } | Shape::Number => text.parse().ok().map(Kind::Number),
-        Shape::OneOf(branches) => branches.iter().find_map(|branch| read_as(branch, text)),
+        ValueShape::Bool => text.parse().ok().map(NodeKind::Bool),
+        ValueShape::Whole { .. } | ValueShape::Number => text.parse().ok().map(NodeKind::Number),
+        ValueShape::OneOf(branches) => branches.iter().find_map(|branch| read_as(branch, text)),
         _ => None,
     }
 }

@@ -1,28 +1,28 @@
 //! Keys that are read and kept, and that nothing uses yet: whoever sets one ought to know.
 
-use super::Finding;
+use super::CheckFinding;
 use crate::diagnostic::Severity;
 use crate::key_path::KeyPath;
-use crate::node::{Kind, Node};
-use crate::shape::Shape;
+use crate::node::{ConfigNode, NodeKind};
+use crate::shape::ValueShape;
 
 /// Every key of a tree that does nothing yet; what lies inside one is not named again.
-pub(crate) fn not_in_use(shape: &Shape, root: &Node) -> Vec<Finding> {
+pub(crate) fn not_in_use(shape: &ValueShape, root: &ConfigNode) -> Vec<CheckFinding> {
     let mut found = Vec::new();
     look(shape, root, &KeyPath::root(), &mut found);
     found
 }
 
-fn look(shape: &Shape, node: &Node, path: &KeyPath, found: &mut Vec<Finding>) {
+fn look(shape: &ValueShape, node: &ConfigNode, path: &KeyPath, found: &mut Vec<CheckFinding>) {
     match &node.kind {
-        Kind::Object(members) => {
+        NodeKind::Object(members) => {
             for member in members {
                 let Some(step) = shape.under_key(&member.key) else {
                     continue;
                 };
                 let inner = path.key(&member.key);
                 match step.field.is_some_and(|field| field.rules.later) {
-                    true => found.push(Finding {
+                    true => found.push(CheckFinding {
                         severity: Severity::Note,
                         code: "not-in-use",
                         path: inner,
@@ -35,7 +35,7 @@ fn look(shape: &Shape, node: &Node, path: &KeyPath, found: &mut Vec<Finding>) {
                 }
             }
         }
-        Kind::Array(items) => {
+        NodeKind::Array(items) => {
             let Some(item) = shape.item() else {
                 return;
             };

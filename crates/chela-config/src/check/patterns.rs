@@ -3,20 +3,20 @@
 use chela_core::secret::Pattern;
 
 use super::agents::drop_whole;
-use super::{Checked, Finding, LEFT_OUT};
+use super::{CheckFinding, CheckedTree, LEFT_OUT};
 use crate::diagnostic::Severity;
 use crate::key_path::KeyPath;
-use crate::node::Node;
+use crate::node::ConfigNode;
 
 /// `logging.redactPatterns`: one that cannot be read hides nothing.
-pub fn check(root: &Node, checked: &mut Checked) {
+pub fn check(root: &ConfigNode, checked: &mut CheckedTree) {
     let path = KeyPath::root().key("logging").key("redactPatterns");
-    let patterns = root.at_path(&path).map_or(&[][..], Node::items);
+    let patterns = root.at_path(&path).map_or(&[][..], ConfigNode::items);
     for (index, node) in patterns.iter().enumerate() {
         let Some(Err(why)) = node.as_str().map(Pattern::parse) else {
             continue;
         };
-        checked.findings.push(Finding {
+        checked.findings.push(CheckFinding {
             severity: Severity::Error,
             code: "bad-pattern",
             path: path.index(index),

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 use super::{check, prune};
 use crate::migrate::migrate;
 use crate::model::Config;
-use crate::node::{At, Node};
-use crate::shape::{Field, Object, Shape, Shaped};
+use crate::node::{ConfigNode, NodeSpan};
+use crate::shape::{FieldShape, HasShape, ObjectShape, ValueShape};
 
 fn told(value: &Value) -> Vec<String> {
-    check(&Node::from_json(value, At::default()))
+    check(&ConfigNode::from_json(value, NodeSpan::default()))
         .findings
         .into_iter()
         .map(|finding| finding.strict(None).to_string())
@@ -81,9 +81,9 @@ fn keys_for_all_agents_are_refused_for_one() {
 
 #[test]
 fn a_required_key_takes_its_object_with_it() {
-    let mut root = Node::from_json(
+    let mut root = ConfigNode::from_json(
         &json!({ "bindings": [{ "match": { "channel": "x" } }, { "agentId": "a", "match": { "channel": 5 } }, { "agentId": "a", "match": { "channel": "y" } }] }),
-        At::default(),
+        NodeSpan::default(),
     );
     let checked = check(&root);
     prune(&mut root, &checked.drops);
@@ -123,31 +123,33 @@ fn anything() -> impl Strategy<Value = Value> {
 }
 
 /// A value made along the shape, wrong here and there.
-fn shaped(shape: &'static Shape, depth: u32) -> BoxedStrategy<Value> {
+fn shaped(shape: &'static ValueShape, depth: u32) -> BoxedStrategy<Value> {
     let right = match shape {
-        Shape::Object(object) if depth > 0 => object_value(object, depth).boxed(),
-        Shape::List(item) if depth > 0 => prop::collection::vec(shaped(item, depth - 1), 0..3)
+        ValueShape::Object(object) if depth > 0 => object_value(object, depth).boxed(),
+        ValueShape::List(item) if depth > 0 => prop::collection::vec(shaped(item, depth - 1), 0..3)
             .prop_map(Value::from)
             .boxed(),
-        Shape::Map(entry) if depth > 0 => {
+        ValueShape::Map(entry) if depth > 0 => {
             prop::collection::vec(("[a-z]{1,4}", shaped(entry, depth - 1)), 0..3)
                 .prop_map(|members| Value::Object(members.into_iter().collect()))
                 .boxed()
         }
-        Shape::OneOf(branches) => {
+        ValueShape::OneOf(branches) => {
             let branches: Vec<_> = branches
                 .iter()
                 .map(|branch| shaped(branch, depth))
                 .collect();
             proptest::strategy::Union::new(branches).boxed()
         }
-        Shape::Secret(inner) => shaped(inner, depth),
-        Shape::Words(words) => {
+        ValueShape::Secret(inner) => shaped(inner, depth),
+        ValueShape::Words(words) => {
             let texts: Vec<&str> = words.words.iter().map(|word| word.text).collect();
             prop::sample::select(texts).prop_map(Value::from).boxed()
         }
-        Shape::Bool => any::<bool>().prop_map(Value::from).boxed(),
-        Shape::Whole { .. } | Shape::Number => (0..100_000i64).prop_map(Value::from).boxed(),
+        ValueShape::Bool => any::<bool>().prop_map(Value::from).boxed(),
+        ValueShape::Whole { .. } | ValueShape::Number => {
+            (0..100_000i64).prop_map(Value::from).boxed()
+        }
         _ => "[a-z0-9]{0,6}".prop_map(Value::from).boxed(),
     };
     prop_oneof![9 => right, 1 => anything_small()].boxed()
@@ -166,8 +168,8 @@ fn anything_small() -> impl Strategy<Value = Value> {
     ]
 }
 
-fn object_value(object: &'static Object, depth: u32) -> impl Strategy<Value = Value> + use<> {
-    let fields: Vec<&'static Field> = object.fields.iter().collect();
+fn object_value(object: &'static ObjectShape, depth: u32) -> impl Strategy<Value = Value> + use<> {
+    let fields: Vec<&'static FieldShape> = object.fields.iter().collect();
     let members = prop::sample::subsequence(fields, 0..=object.fields.len().min(4)).prop_flat_map(
         move |fields| {
             fields
@@ -191,14 +193,16 @@ fn every_key() -> Vec<String> {
     let mut open = vec![Config::SHAPE];
     while let Some(shape) = open.pop() {
         match shape {
-            Shape::Object(object) => {
+            ValueShape::Object(object) => {
                 for field in object.fields {
                     keys.push(field.key.to_owned());
                     open.push(field.shape);
                 }
             }
-            Shape::List(inner) | Shape::Map(inner) | Shape::Secret(inner) => open.push(inner),
-            Shape::OneOf(branches) => open.extend(branches.iter()),
+            ValueShape::List(inner) | ValueShape::Map(inner) | ValueShape::Secret(inner) => {
+                open.push(inner)
+            }
+            ValueShape::OneOf(branches) => open.extend(branches.iter()),
             _ => {}
         }
     }
@@ -209,7 +213,7 @@ fn every_key() -> Vec<String> {
 
 /// What a start does; the result must always be readable, and clean the second time.
 fn survives(value: &Value) {
-    let mut root = Node::from_json(value, At::default());
+    let mut root = ConfigNode::from_json(value, NodeSpan::default());
     migrate(&mut root);
     let checked = check(&root);
     prune(&mut root, &checked.drops);

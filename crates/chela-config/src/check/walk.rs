@@ -4,20 +4,20 @@ use chela_core::suggest::nearest;
 
 use super::expect::{self, described, kind_fits};
 use super::forms::form_problem;
-use super::{Checked, Finding, LEFT_OUT};
+use super::{CheckFinding, CheckedTree, LEFT_OUT};
 use crate::diagnostic::Severity;
-use crate::key_path::{KeyPath, Segment};
+use crate::key_path::{KeyPath, PathSegment};
 use crate::model::{AgentDefaults, AgentEntry, AgentSubagents, Config, Subagents};
-use crate::node::{At, Kind, Member, Node};
-use crate::shape::{Object, Rules, Shape, Shaped};
+use crate::node::{ConfigNode, NodeKind, NodeMember, NodeSpan};
+use crate::shape::{FieldRules, HasShape, ObjectShape, ValueShape};
 
 /// Keys that are remarks, not settings.
 const REMARKS: [&str; 5] = ["//", "#", "_comment", "$comment", "x-"];
 
 #[derive(Default)]
-pub struct Walk<'n> {
+pub struct ShapeWalk<'n> {
     steps: Vec<Step<'n>>,
-    checked: Checked,
+    checked: CheckedTree,
 }
 
 #[derive(Clone, Copy)]
@@ -33,32 +33,37 @@ enum Fit {
     No,
 }
 
-impl<'n> Walk<'n> {
+impl<'n> ShapeWalk<'n> {
     pub fn new() -> Self {
         Self::default()
     }
 
-    pub fn finish(self) -> Checked {
+    pub fn finish(self) -> CheckedTree {
         self.checked
     }
 
-    pub fn document(&mut self, shape: &'static Shape, root: &'n Node) {
-        if self.value(shape, &Rules::NONE, root) == Fit::No {
+    pub fn document(&mut self, shape: &'static ValueShape, root: &'n ConfigNode) {
+        if self.value(shape, &FieldRules::NONE, root) == Fit::No {
             self.checked.drops = vec![KeyPath::root()];
         }
     }
 
-    fn value(&mut self, shape: &'static Shape, rules: &Rules, node: &'n Node) -> Fit {
+    fn value(
+        &mut self,
+        shape: &'static ValueShape,
+        rules: &FieldRules,
+        node: &'n ConfigNode,
+    ) -> Fit {
         match (shape, &node.kind) {
-            (Shape::Anything, _) | (Shape::Bool, Kind::Bool(_)) => Fit::Yes,
-            (Shape::Secret(inner), _) => self.value(inner, rules, node),
-            (Shape::Text, Kind::String(text)) => match rules.max_len {
+            (ValueShape::Anything, _) | (ValueShape::Bool, NodeKind::Bool(_)) => Fit::Yes,
+            (ValueShape::Secret(inner), _) => self.value(inner, rules, node),
+            (ValueShape::Text, NodeKind::String(text)) => match rules.max_len {
                 Some(max) if text.chars().count() > max => {
                     self.refuse(node, "too-long", format!("is longer than {max} characters"))
                 }
                 _ => Fit::Yes,
             },
-            (Shape::Whole { min, max }, Kind::Number(number)) => {
+            (ValueShape::Whole { min, max }, NodeKind::Number(number)) => {
                 let fits = match (number.as_u64(), number.as_i64()) {
                     (Some(number), _) => {
                         number <= *max
@@ -69,27 +74,29 @@ impl<'n> Walk<'n> {
                 };
                 self.limits(shape, rules, node, fits)
             }
-            (Shape::Number, Kind::Number(_)) => self.limits(shape, rules, node, true),
-            (Shape::Form(form), _) if kind_fits(shape, node) => match form_problem(*form, node) {
-                Some(problem) => self.refuse(node, "bad-value", problem),
-                None => Fit::Yes,
-            },
-            (Shape::Words(words), Kind::String(text)) => {
+            (ValueShape::Number, NodeKind::Number(_)) => self.limits(shape, rules, node, true),
+            (ValueShape::Form(form), _) if kind_fits(shape, node) => {
+                match form_problem(*form, node) {
+                    Some(problem) => self.refuse(node, "bad-value", problem),
+                    None => Fit::Yes,
+                }
+            }
+            (ValueShape::Words(words), NodeKind::String(text)) => {
                 if words.words.iter().any(|word| word.text == text) {
                     return Fit::Yes;
                 }
                 self.bad_word(shape, text, node)
             }
-            (Shape::Exactly(literal), _) if expect::is_literal(*literal, node) => Fit::Yes,
-            (Shape::List(item), Kind::Array(items)) => {
+            (ValueShape::Exactly(literal), _) if expect::is_literal(*literal, node) => Fit::Yes,
+            (ValueShape::List(item), NodeKind::Array(items)) => {
                 for (index, value) in items.iter().enumerate() {
                     self.steps.push(Step::Index(index));
-                    self.part(item, &Rules::NONE, value);
+                    self.part(item, &FieldRules::NONE, value);
                     self.steps.pop();
                 }
                 Fit::Yes
             }
-            (Shape::Map(entry), Kind::Object(members)) => {
+            (ValueShape::Map(entry), NodeKind::Object(members)) => {
                 for member in members {
                     self.steps.push(Step::Key(&member.key));
                     self.entry(entry, member);
@@ -97,14 +104,21 @@ impl<'n> Walk<'n> {
                 }
                 Fit::Yes
             }
-            (Shape::Object(object), Kind::Object(members)) => self.object(object, members, node),
-            (Shape::OneOf(branches), _) => self.one_of(shape, branches, rules, node),
+            (ValueShape::Object(object), NodeKind::Object(members)) => {
+                self.object(object, members, node)
+            }
+            (ValueShape::OneOf(branches), _) => self.one_of(shape, branches, rules, node),
             _ => self.mismatch(shape, rules, node),
         }
     }
 
     /// A value that can be left out when it does not fit.
-    fn part(&mut self, shape: &'static Shape, rules: &Rules, node: &'n Node) -> Fit {
+    fn part(
+        &mut self,
+        shape: &'static ValueShape,
+        rules: &FieldRules,
+        node: &'n ConfigNode,
+    ) -> Fit {
         let mark = self.checked.drops.len();
         let fit = self.value(shape, rules, node);
         if fit == Fit::No {
@@ -116,11 +130,11 @@ impl<'n> Walk<'n> {
     }
 
     /// An entry under a key of the user's choosing; a remark among them is not one.
-    fn entry(&mut self, shape: &'static Shape, member: &'n Member) {
-        if is_remark(&member.key) && !expect::fits(shape, &Rules::NONE, &member.value) {
+    fn entry(&mut self, shape: &'static ValueShape, member: &'n NodeMember) {
+        if is_remark(&member.key) && !expect::fits(shape, &FieldRules::NONE, &member.value) {
             self.drop_here();
-        } else if member.value.kind != Kind::Null {
-            self.part(shape, &Rules::NONE, &member.value);
+        } else if member.value.kind != NodeKind::Null {
+            self.part(shape, &FieldRules::NONE, &member.value);
         }
     }
 
@@ -129,12 +143,17 @@ impl<'n> Walk<'n> {
         self.checked.drops.push(path);
     }
 
-    fn object(&mut self, object: &'static Object, members: &'n [Member], node: &'n Node) -> Fit {
+    fn object(
+        &mut self,
+        object: &'static ObjectShape,
+        members: &'n [NodeMember],
+        node: &'n ConfigNode,
+    ) -> Fit {
         let mut fit = Fit::Yes;
         for member in members {
             self.steps.push(Step::Key(&member.key));
             if let Some(field) = object.field(&member.key) {
-                if member.value.kind != Kind::Null
+                if member.value.kind != NodeKind::Null
                     && self.part(field.shape, &field.rules, &member.value) == Fit::No
                     && field.rules.required
                 {
@@ -153,7 +172,7 @@ impl<'n> Walk<'n> {
         for field in object.fields.iter().filter(|field| field.rules.required) {
             let present = members
                 .iter()
-                .any(|member| member.key == field.key && member.value.kind != Kind::Null);
+                .any(|member| member.key == field.key && member.value.kind != NodeKind::Null);
             if !present {
                 let message = format!("`{}` is missing", field.key);
                 let expected = described(field.shape, &field.rules);
@@ -170,7 +189,7 @@ impl<'n> Walk<'n> {
     }
 
     /// `allow` and `alsoAllow` in one scope contradict each other.
-    fn allow_twice(&mut self, members: &'n [Member]) {
+    fn allow_twice(&mut self, members: &'n [NodeMember]) {
         let filled = |key: &str| {
             members
                 .iter()
@@ -193,10 +212,10 @@ impl<'n> Walk<'n> {
 
     fn one_of(
         &mut self,
-        shape: &'static Shape,
-        branches: &'static [&'static Shape],
-        rules: &Rules,
-        node: &'n Node,
+        shape: &'static ValueShape,
+        branches: &'static [&'static ValueShape],
+        rules: &FieldRules,
+        node: &'n ConfigNode,
     ) -> Fit {
         let mut likely = None;
         for branch in branches.iter().filter(|branch| kind_fits(branch, node)) {
@@ -206,9 +225,9 @@ impl<'n> Walk<'n> {
             likely.get_or_insert(*branch);
         }
         match (likely, node.as_str()) {
-            (Some(Shape::Exactly(_)), None) => self.mismatch(shape, rules, node),
+            (Some(ValueShape::Exactly(_)), None) => self.mismatch(shape, rules, node),
             (Some(branch), None) => self.value(branch, rules, node),
-            (Some(Shape::Form(form)), Some(_)) => match form_problem(*form, node) {
+            (Some(ValueShape::Form(form)), Some(_)) => match form_problem(*form, node) {
                 Some(problem) => self.refuse(node, "bad-value", problem),
                 None => self.mismatch(shape, rules, node),
             },
@@ -217,8 +236,14 @@ impl<'n> Walk<'n> {
         }
     }
 
-    fn limits(&mut self, shape: &'static Shape, rules: &Rules, node: &'n Node, fits: bool) -> Fit {
-        let Kind::Number(number) = &node.kind else {
+    fn limits(
+        &mut self,
+        shape: &'static ValueShape,
+        rules: &FieldRules,
+        node: &'n ConfigNode,
+        fits: bool,
+    ) -> Fit {
+        let NodeKind::Number(number) = &node.kind else {
             return Fit::No;
         };
         let value = number.as_f64().unwrap_or(f64::NAN);
@@ -231,11 +256,11 @@ impl<'n> Walk<'n> {
         self.refuse(node, "out-of-range", message)
     }
 
-    fn bad_word(&mut self, shape: &'static Shape, text: &str, node: &'n Node) -> Fit {
+    fn bad_word(&mut self, shape: &'static ValueShape, text: &str, node: &'n ConfigNode) -> Fit {
         let message = format!(
             "is `{}`, expected {}",
             shown(text),
-            described(shape, &Rules::NONE)
+            described(shape, &FieldRules::NONE)
         );
         let close = nearest(text, expect::words_of(shape));
         let fit = self.refuse(node, "bad-value", message);
@@ -245,23 +270,28 @@ impl<'n> Walk<'n> {
         fit
     }
 
-    fn mismatch(&mut self, shape: &'static Shape, rules: &Rules, node: &'n Node) -> Fit {
+    fn mismatch(
+        &mut self,
+        shape: &'static ValueShape,
+        rules: &FieldRules,
+        node: &'n ConfigNode,
+    ) -> Fit {
         // A value is shown only where it cannot be a secret.
         let found = match (&node.kind, shape) {
-            (Kind::Bool(value), _) => format!("`{value}`"),
-            (Kind::Number(number), Shape::Whole { .. }) => number.to_string(),
+            (NodeKind::Bool(value), _) => format!("`{value}`"),
+            (NodeKind::Number(number), ValueShape::Whole { .. }) => number.to_string(),
             _ => node.type_name().to_owned(),
         };
         let message = format!("is {found}, expected {}", described(shape, rules));
         self.refuse(node, "wrong-type", message)
     }
 
-    fn refuse(&mut self, node: &'n Node, code: &'static str, message: String) -> Fit {
+    fn refuse(&mut self, node: &'n ConfigNode, code: &'static str, message: String) -> Fit {
         self.finding(node.at, code, message).consequence = Some(LEFT_OUT);
         Fit::No
     }
 
-    fn unknown_key(&mut self, object: &'static Object, member: &'n Member) {
+    fn unknown_key(&mut self, object: &'static ObjectShape, member: &'n NodeMember) {
         let key = member.key.as_str();
         if let Some(defaults) = defaults_only(object, key) {
             let message = "holds for all agents and cannot be set for one".to_owned();
@@ -284,9 +314,9 @@ impl<'n> Walk<'n> {
         finding.consequence = Some("ignored");
     }
 
-    fn finding(&mut self, at: At, code: &'static str, message: String) -> &mut Finding {
+    fn finding(&mut self, at: NodeSpan, code: &'static str, message: String) -> &mut CheckFinding {
         let path = self.path();
-        self.checked.findings.push_mut(Finding {
+        self.checked.findings.push_mut(CheckFinding {
             severity: Severity::Error,
             code,
             path,
@@ -309,8 +339,8 @@ impl<'n> Walk<'n> {
 fn key_path(steps: &[Step<'_>]) -> KeyPath {
     steps.iter().fold(KeyPath::root(), |path, step| {
         path.with(match step {
-            Step::Key(key) => Segment::Key((*key).to_owned()),
-            Step::Index(index) => Segment::Index(*index),
+            Step::Key(key) => PathSegment::Key((*key).to_owned()),
+            Step::Index(index) => PathSegment::Index(*index),
         })
     })
 }
@@ -320,13 +350,13 @@ fn is_remark(key: &str) -> bool {
 }
 
 /// The key that sets for all agents what was tried for one.
-fn defaults_only(object: &Object, key: &str) -> Option<String> {
-    let has = |shape: &Shape| {
+fn defaults_only(object: &ObjectShape, key: &str) -> Option<String> {
+    let has = |shape: &ValueShape| {
         shape
             .as_object()
             .is_some_and(|object| object.field(key).is_some())
     };
-    let is = |shape: &Shape| {
+    let is = |shape: &ValueShape| {
         shape
             .as_object()
             .is_some_and(|known| known.name == object.name)
@@ -342,7 +372,7 @@ fn defaults_only(object: &Object, key: &str) -> Option<String> {
 
 /// The known key that was probably meant. Two words that start differently are seldom one
 /// word mistyped, unless one holds the other.
-fn meant(key: &str, object: &'static Object) -> Option<&'static str> {
+fn meant(key: &str, object: &'static ObjectShape) -> Option<&'static str> {
     let given = key.to_lowercase();
     let alike = |known: &&str| {
         let known = known.to_lowercase();

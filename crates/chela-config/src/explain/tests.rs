@@ -1,11 +1,11 @@
 use chela_core::Host;
 use serde_json::json;
 
-use super::{Explanation, ValueSource, explain};
+use super::{KeyExplanation, ValueSource, explain};
 use crate::key_path::KeyPath;
 use crate::load::load_text;
 
-fn explained(text: &str, path: &str) -> Explanation {
+fn explained(text: &str, path: &str) -> KeyExplanation {
     let mut host = Host::fixed("/home/me");
     host.env.insert("KEY".into(), "sk-real-secret".into());
     explain(&load_text(&host, text), &KeyPath::parse(path).unwrap()).unwrap()

@@ -4,7 +4,7 @@ use chela_core::Host;
 use serde_json::json;
 
 use super::{ConfigSource, WhyDefaults, load, load_text, remember, validate, validate_source};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{ConfigDiagnostic, Severity};
 use crate::key_path::KeyPath;
 
 /// A machine on which every variable of the sample configs is set.
@@ -43,7 +43,7 @@ fn samples() -> Vec<String> {
 }
 
 /// Line and column, severity, code, message; one per line.
-fn told(diagnostics: &[Diagnostic]) -> String {
+fn told(diagnostics: &[ConfigDiagnostic]) -> String {
     let mut text = String::new();
     for diagnostic in diagnostics {
         let place = diagnostic.place.as_ref().map_or_else(
@@ -122,7 +122,8 @@ fn a_key_nothing_uses_is_told_by_the_check_alone() {
         ["session.threadBindings", "ui.seamColor"],
         "{told:?}"
     );
-    let is_a_note = |one: &Diagnostic| one.code == "not-in-use" && one.severity == Severity::Note;
+    let is_a_note =
+        |one: &ConfigDiagnostic| one.code == "not-in-use" && one.severity == Severity::Note;
     assert!(told.iter().all(is_a_note), "{told:?}");
     assert!(load_text(&host(), text).diagnostics.is_empty());
 }

@@ -1,10 +1,10 @@
 //! `agent`, from the time when there was one: now `agents.defaults`.
 
-use super::tree::{Tree, list_node, object_node, path};
+use super::tree::{MigrationTree, list_node, object_node, path};
 use crate::key_path::KeyPath;
-use crate::node::{Kind, Member, Node};
+use crate::node::{ConfigNode, NodeKind, NodeMember};
 
-pub fn run(tree: &mut Tree<'_>) {
+pub fn run(tree: &mut MigrationTree<'_>) {
     if tree.get("agent").is_none() {
         return;
     }
@@ -23,7 +23,7 @@ pub fn run(tree: &mut Tree<'_>) {
 }
 
 /// A model and its list of fallbacks, written apart, become one.
-pub fn with_fallbacks(tree: &mut Tree<'_>, model: &KeyPath, fallbacks: &KeyPath) {
+pub fn with_fallbacks(tree: &mut MigrationTree<'_>, model: &KeyPath, fallbacks: &KeyPath) {
     let Some(list) = tree.take(fallbacks) else {
         return;
     };
@@ -31,7 +31,7 @@ pub fn with_fallbacks(tree: &mut Tree<'_>, model: &KeyPath, fallbacks: &KeyPath)
     tree.moved(fallbacks, &to, list.key_at);
     if let Some(primary) = tree.take(model) {
         let value = match primary.value.kind {
-            Kind::Object(_) => primary.value,
+            NodeKind::Object(_) => primary.value,
             _ => {
                 tree.moved_silently(model, &model.key("primary"));
                 object_node(vec![("primary", primary.value)], primary.key_at)
@@ -43,24 +43,24 @@ pub fn with_fallbacks(tree: &mut Tree<'_>, model: &KeyPath, fallbacks: &KeyPath)
 }
 
 /// One model is a list of one.
-pub fn as_list(value: Node) -> Node {
+pub fn as_list(value: ConfigNode) -> ConfigNode {
     let at = value.at;
     match value.kind {
-        Kind::Array(items) => list_node(items, at),
-        kind => list_node(vec![Node::new(kind, at)], at),
+        NodeKind::Array(items) => list_node(items, at),
+        kind => list_node(vec![ConfigNode::new(kind, at)], at),
     }
 }
 
 /// `modelAliases`: alias to model, now an alias of each model.
-fn aliases(tree: &mut Tree<'_>) {
+fn aliases(tree: &mut MigrationTree<'_>) {
     let from = path("agent.modelAliases");
     let Some(map) = tree.take(&from) else { return };
     let to = path("agents.defaults.models");
     tree.moved(&from, &to, map.key_at);
-    let Kind::Object(members) = map.value.kind else {
+    let NodeKind::Object(members) = map.value.kind else {
         return;
     };
-    for Member {
+    for NodeMember {
         key: alias,
         key_at,
         value,
@@ -69,7 +69,7 @@ fn aliases(tree: &mut Tree<'_>) {
         let Some(model) = value.as_str().map(str::to_owned) else {
             continue;
         };
-        let name = Node::new(Kind::String(alias), value.at);
+        let name = ConfigNode::new(NodeKind::String(alias), value.at);
         tree.put(
             &to.key(model),
             key_at,
@@ -79,7 +79,7 @@ fn aliases(tree: &mut Tree<'_>) {
 }
 
 /// `allowedModels`: now `modelPolicy.allow`.
-fn allowed(tree: &mut Tree<'_>) {
+fn allowed(tree: &mut MigrationTree<'_>) {
     tree.shift_as(
         "agent.allowedModels",
         "agents.defaults.modelPolicy.allow",

@@ -1,7 +1,7 @@
 //! Channels: from the top of the file to `channels`, and keys that were renamed.
 
-use super::tree::{Tree, path};
-use crate::node::Node;
+use super::tree::{MigrationTree, path};
+use crate::node::ConfigNode;
 
 const CHANNELS: [&str; 11] = [
     "whatsapp",
@@ -18,7 +18,7 @@ const CHANNELS: [&str; 11] = [
 ];
 
 /// Before `routing` gives its own settings to the channels: what a channel says itself wins.
-pub fn roots(tree: &mut Tree<'_>) {
+pub fn roots(tree: &mut MigrationTree<'_>) {
     for channel in CHANNELS {
         tree.shift_path(&path(channel), &path("channels").key(channel), |value| {
             value
@@ -32,10 +32,10 @@ pub fn roots(tree: &mut Tree<'_>) {
 }
 
 /// `providers` held channels once, and others put model endpoints there.
-pub fn providers(tree: &mut Tree<'_>) {
+pub fn providers(tree: &mut MigrationTree<'_>) {
     let names: Vec<String> = tree
         .get("providers")
-        .map_or(&[][..], Node::members)
+        .map_or(&[][..], ConfigNode::members)
         .iter()
         .map(|member| member.key.clone())
         .collect();
@@ -61,11 +61,11 @@ pub fn providers(tree: &mut Tree<'_>) {
     tree.remove_if_empty("providers");
 }
 
-pub fn keys(tree: &mut Tree<'_>) {
+pub fn keys(tree: &mut MigrationTree<'_>) {
     tree.shift("channels.telegram.token", "channels.telegram.botToken");
     let names: Vec<String> = tree
         .get("channels")
-        .map_or(&[][..], Node::members)
+        .map_or(&[][..], ConfigNode::members)
         .iter()
         .map(|member| member.key.clone())
         .collect();

@@ -1,10 +1,10 @@
 //! Commands: `tools.bash`, and the pair `security` and `ask` that `mode` replaces.
 
-use super::tree::{Tree, path, text_node};
+use super::tree::{MigrationTree, path, text_node};
 use crate::key_path::KeyPath;
-use crate::node::Node;
+use crate::node::ConfigNode;
 
-pub fn bash(tree: &mut Tree<'_>) {
+pub fn bash(tree: &mut MigrationTree<'_>) {
     for home in homes(tree) {
         tree.shift_path(&home.key("bash"), &home.key("exec"), |value| value);
     }
@@ -17,13 +17,13 @@ pub fn bash(tree: &mut Tree<'_>) {
 /// | allowlist | on-miss | ask (also when `ask` is not set)         |
 /// | full      | off, on-miss | full: with everything allowed nothing is a miss |
 /// | any other | always  | ask, and `ask: always` stays             |
-pub fn policy(tree: &mut Tree<'_>) {
+pub fn policy(tree: &mut MigrationTree<'_>) {
     for home in homes(tree) {
         let exec = home.key("exec");
         let word = |key: &str| {
             tree.root
                 .at_path(&exec.key(key))
-                .and_then(Node::as_str)
+                .and_then(ConfigNode::as_str)
                 .map(str::to_owned)
         };
         let (security, ask, mode) = (word("security"), word("ask"), word("mode"));
@@ -62,7 +62,7 @@ pub fn policy(tree: &mut Tree<'_>) {
 }
 
 /// Where tool settings stand: for all, and per agent.
-fn homes(tree: &Tree<'_>) -> Vec<KeyPath> {
+fn homes(tree: &MigrationTree<'_>) -> Vec<KeyPath> {
     let list = path("agents.list");
     std::iter::once(path("tools"))
         .chain((0..tree.agents()).map(|index| list.index(index).key("tools")))

@@ -1,10 +1,10 @@
 //! Memory search: one home for both roots, and what is left of QMD.
 
-use super::tree::{Tree, list_node, object_node, path};
+use super::tree::{MigrationTree, list_node, object_node, path};
 use crate::key_path::KeyPath;
-use crate::node::{Kind, Node};
+use crate::node::{ConfigNode, NodeKind};
 
-pub fn roots(tree: &mut Tree<'_>) {
+pub fn roots(tree: &mut MigrationTree<'_>) {
     tree.shift("memorySearch", "agents.defaults.memorySearch");
     tree.shift("memory.search", "agents.defaults.memorySearch");
     tree.shift("memory.query", "agents.defaults.memorySearch.query");
@@ -20,7 +20,7 @@ pub fn roots(tree: &mut Tree<'_>) {
             |v| v,
         );
         let home = scope.key("memory");
-        if matches!(tree.root.at_path(&home).map(|node| &node.kind), Some(Kind::Object(m)) if m.is_empty())
+        if matches!(tree.root.at_path(&home).map(|node| &node.kind), Some(NodeKind::Object(m)) if m.is_empty())
         {
             tree.take(&home);
         }
@@ -28,9 +28,9 @@ pub fn roots(tree: &mut Tree<'_>) {
     tree.remove_if_empty("memory");
 }
 
-pub fn qmd(tree: &mut Tree<'_>) {
+pub fn qmd(tree: &mut MigrationTree<'_>) {
     let backend = path("memory.backend");
-    if tree.root.at_path(&backend).and_then(Node::as_str) == Some("qmd")
+    if tree.root.at_path(&backend).and_then(ConfigNode::as_str) == Some("qmd")
         && let Some(member) = tree.take(&backend)
     {
         let hint = "memory search reads its paths itself; nothing needs to be installed";
@@ -53,20 +53,20 @@ pub fn qmd(tree: &mut Tree<'_>) {
 }
 
 /// Paths with patterns, added to the extra paths of a search.
-fn paths(tree: &mut Tree<'_>, from: &KeyPath, search: &KeyPath) {
+fn paths(tree: &mut MigrationTree<'_>, from: &KeyPath, search: &KeyPath) {
     let Some(member) = tree.take(from) else {
         return;
     };
     let to = search.key("extraPaths");
     tree.moved(from, &to, member.key_at);
     let at = member.value.at;
-    let Kind::Array(items) = member.value.kind else {
+    let NodeKind::Array(items) = member.value.kind else {
         return;
     };
     let more = items.into_iter().map(plain);
     match tree.node_mut(&to) {
-        Some(Node {
-            kind: Kind::Array(known),
+        Some(ConfigNode {
+            kind: NodeKind::Array(known),
             ..
         }) => known.extend(more),
         _ => {
@@ -77,7 +77,7 @@ fn paths(tree: &mut Tree<'_>, from: &KeyPath, search: &KeyPath) {
 }
 
 /// `{ path }` alone is just the path.
-fn plain(item: Node) -> Node {
+fn plain(item: ConfigNode) -> ConfigNode {
     let at = item.at;
     match (item.get("path"), item.get("pattern")) {
         (Some(path), None) => path.clone(),

@@ -1,19 +1,19 @@
 //! The roster: a map of agents is read as a list.
 
 use super::agent_root::{as_list, with_fallbacks};
-use super::tree::{Tree, object_node, path, text_node};
+use super::tree::{MigrationTree, object_node, path, text_node};
 use crate::key_path::KeyPath;
-use crate::node::{Kind, Member, Node};
+use crate::node::{ConfigNode, NodeKind, NodeMember};
 
-pub fn entries(tree: &mut Tree<'_>) {
+pub fn entries(tree: &mut MigrationTree<'_>) {
     map_to_list(tree, &path("agents.list"));
     map_to_list(tree, &path("agents.entries"));
 }
 
-fn map_to_list(tree: &mut Tree<'_>, from: &KeyPath) {
+fn map_to_list(tree: &mut MigrationTree<'_>, from: &KeyPath) {
     if !matches!(
         tree.root.at_path(from).map(|node| &node.kind),
-        Some(Kind::Object(_))
+        Some(NodeKind::Object(_))
     ) {
         return;
     }
@@ -21,7 +21,7 @@ fn map_to_list(tree: &mut Tree<'_>, from: &KeyPath) {
         return;
     };
     let (map_at, key_at) = (member.value.at, member.key_at);
-    let Kind::Object(members) = member.value.kind else {
+    let NodeKind::Object(members) = member.value.kind else {
         return;
     };
     let to = path("agents.list");
@@ -29,7 +29,7 @@ fn map_to_list(tree: &mut Tree<'_>, from: &KeyPath) {
     let offset = tree.agents();
     let mut added = Vec::new();
     for (index, member) in members.into_iter().enumerate() {
-        let Member {
+        let NodeMember {
             key,
             key_at,
             mut value,
@@ -40,7 +40,7 @@ fn map_to_list(tree: &mut Tree<'_>, from: &KeyPath) {
             let id = text_node(&key, key_at);
             fields.insert(
                 0,
-                Member {
+                NodeMember {
                     key: "id".into(),
                     key_at,
                     value: id,
@@ -50,19 +50,19 @@ fn map_to_list(tree: &mut Tree<'_>, from: &KeyPath) {
         added.push(value);
     }
     match tree.node_mut(&to) {
-        Some(Node {
-            kind: Kind::Array(items),
+        Some(ConfigNode {
+            kind: NodeKind::Array(items),
             ..
         }) => items.extend(added),
         Some(_) => {}
         None => {
-            tree.put(&to, map_at, Node::new(Kind::Array(added), map_at));
+            tree.put(&to, map_at, ConfigNode::new(NodeKind::Array(added), map_at));
         }
     }
 }
 
 /// Keys of the roster that others have written elsewhere.
-pub fn keys(tree: &mut Tree<'_>) {
+pub fn keys(tree: &mut MigrationTree<'_>) {
     let list = path("agents.list");
     for index in 0..tree.agents() {
         let entry = list.index(index);
@@ -90,27 +90,29 @@ pub fn keys(tree: &mut Tree<'_>) {
 }
 
 /// `agents.default` names an agent; the agent carries the flag.
-fn default_name(tree: &mut Tree<'_>) {
+fn default_name(tree: &mut MigrationTree<'_>) {
     let from = path("agents.default");
     let Some(id) = tree
         .get("agents.default")
-        .and_then(Node::as_str)
+        .and_then(ConfigNode::as_str)
         .map(str::to_owned)
     else {
         return;
     };
-    let items = tree.get("agents.list").map_or(&[][..], Node::items);
+    let items = tree.get("agents.list").map_or(&[][..], ConfigNode::items);
     let found = items
         .iter()
-        .position(|entry| entry.get("id").and_then(Node::as_str) == Some(&id));
+        .position(|entry| entry.get("id").and_then(ConfigNode::as_str) == Some(&id));
     if let Some(index) = found {
         let to = path("agents.list").index(index).key("default");
-        tree.shift_path(&from, &to, |value| Node::new(Kind::Bool(true), value.at));
+        tree.shift_path(&from, &to, |value| {
+            ConfigNode::new(NodeKind::Bool(true), value.at)
+        });
     }
 }
 
 /// The identity of the one agent there was.
-pub fn identity(tree: &mut Tree<'_>) {
+pub fn identity(tree: &mut MigrationTree<'_>) {
     if tree.get("identity").is_none() {
         return;
     }
@@ -120,7 +122,7 @@ pub fn identity(tree: &mut Tree<'_>) {
 
 /// The entry of the default agent, made if there is no roster. `because` is the key it is made
 /// for; its place becomes the place of the entry.
-pub fn default_entry(tree: &mut Tree<'_>, because: &str) -> KeyPath {
+pub fn default_entry(tree: &mut MigrationTree<'_>, because: &str) -> KeyPath {
     let list = path("agents.list");
     if tree.agents() == 0 {
         let at = tree
@@ -128,16 +130,16 @@ pub fn default_entry(tree: &mut Tree<'_>, because: &str) -> KeyPath {
             .map_or_else(Default::default, |node| node.at);
         let main = object_node(vec![("id", text_node("main", at))], at);
         tree.take(&list);
-        tree.put(&list, at, Node::new(Kind::Array(vec![main]), at));
+        tree.put(&list, at, ConfigNode::new(NodeKind::Array(vec![main]), at));
     }
     let default = tree
         .get("agents.list")
-        .map_or(&[][..], Node::items)
+        .map_or(&[][..], ConfigNode::items)
         .iter()
         .position(|entry| {
             entry
                 .get("default")
-                .is_some_and(|flag| flag.kind == Kind::Bool(true))
+                .is_some_and(|flag| flag.kind == NodeKind::Bool(true))
         });
     list.index(default.unwrap_or(0))
 }

@@ -1,10 +1,10 @@
 //! `routing`, an older home of agents, bindings, queues and mentions.
 
 use super::roster::default_entry;
-use super::tree::{Tree, path, text_node};
-use crate::node::{Kind, Member, Node};
+use super::tree::{MigrationTree, path, text_node};
+use crate::node::{ConfigNode, NodeKind, NodeMember};
 
-pub fn run(tree: &mut Tree<'_>) {
+pub fn run(tree: &mut MigrationTree<'_>) {
     if tree.get("routing").is_none() {
         return;
     }
@@ -21,7 +21,7 @@ pub fn run(tree: &mut Tree<'_>) {
 }
 
 /// A map of agents, by id.
-fn agents(tree: &mut Tree<'_>) {
+fn agents(tree: &mut MigrationTree<'_>) {
     tree.shift("routing.agents", "agents.entries");
     let Some(entries) = tree.node_mut(&path("agents.entries")) else {
         return;
@@ -37,8 +37,8 @@ fn agents(tree: &mut Tree<'_>) {
         {
             let patterns = fields.remove(index);
             let (key_at, at) = (patterns.key_at, patterns.value.at);
-            let group = Node::new(Kind::Object(vec![patterns]), at);
-            fields.push(Member {
+            let group = ConfigNode::new(NodeKind::Object(vec![patterns]), at);
+            fields.push(NodeMember {
                 key: "groupChat".into(),
                 key_at,
                 value: group,
@@ -48,7 +48,7 @@ fn agents(tree: &mut Tree<'_>) {
 }
 
 /// The id of the default agent, now a flag of that agent.
-fn default_agent(tree: &mut Tree<'_>) {
+fn default_agent(tree: &mut MigrationTree<'_>) {
     let from = path("routing.defaultAgentId");
     let Some(member) = tree.take(&from) else {
         return;
@@ -56,15 +56,15 @@ fn default_agent(tree: &mut Tree<'_>) {
     let Some(id) = member.value.as_str().map(str::to_owned) else {
         return;
     };
-    let yes = Node::new(Kind::Bool(true), member.value.at);
+    let yes = ConfigNode::new(NodeKind::Bool(true), member.value.at);
     let in_map = path("agents.entries").key(&id);
     let to = if tree.root.at_path(&in_map).is_some() {
         in_map.key("default")
     } else {
-        let items = tree.get("agents.list").map_or(&[][..], Node::items);
+        let items = tree.get("agents.list").map_or(&[][..], ConfigNode::items);
         let found = items
             .iter()
-            .position(|entry| entry.get("id").and_then(Node::as_str) == Some(&id));
+            .position(|entry| entry.get("id").and_then(ConfigNode::as_str) == Some(&id));
         match found {
             Some(index) => path("agents.list").index(index).key("default"),
             None => {
@@ -81,7 +81,7 @@ fn default_agent(tree: &mut Tree<'_>) {
 }
 
 /// Whether a mention is needed, now a setting of all groups of the channels that had it.
-fn mention(tree: &mut Tree<'_>) {
+fn mention(tree: &mut MigrationTree<'_>) {
     let from = path("routing.groupChat.requireMention");
     let Some(member) = tree.take(&from) else {
         return;

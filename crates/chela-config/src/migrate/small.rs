@@ -1,14 +1,14 @@
 //! Single keys that were renamed, moved or had other values.
 
-use super::tree::{Tree, list_node, object_node, path, text_node};
+use super::tree::{MigrationTree, list_node, object_node, path, text_node};
 use crate::key_path::KeyPath;
-use crate::node::{Kind, Node};
+use crate::node::{ConfigNode, NodeKind};
 
-pub fn metadata(tree: &mut Tree<'_>) {
+pub fn metadata(tree: &mut MigrationTree<'_>) {
     tree.shift("metadata", "meta");
 }
 
-pub fn heartbeat_root(tree: &mut Tree<'_>) {
+pub fn heartbeat_root(tree: &mut MigrationTree<'_>) {
     for key in ["showOk", "showAlerts", "useIndicator"] {
         let from = path("heartbeat").key(key);
         tree.shift_path(
@@ -21,20 +21,20 @@ pub fn heartbeat_root(tree: &mut Tree<'_>) {
     tree.shift("heartbeat", "agents.defaults.heartbeat");
 }
 
-pub fn tool_roots(tree: &mut Tree<'_>) {
+pub fn tool_roots(tree: &mut MigrationTree<'_>) {
     tree.shift("sandbox", "agents.defaults.sandbox");
     tree.shift("exec", "tools.exec");
 }
 
-pub fn mcp_root(tree: &mut Tree<'_>) {
+pub fn mcp_root(tree: &mut MigrationTree<'_>) {
     tree.shift("mcpServers", "mcp.servers");
     tree.shift("mcp.mcpServers", "mcp.servers");
 }
 
-pub fn gateway(tree: &mut Tree<'_>) {
+pub fn gateway(tree: &mut MigrationTree<'_>) {
     tree.shift("gateway.token", "gateway.auth.token");
     let bind = path("gateway.bind");
-    let name = match tree.root.at_path(&bind).and_then(Node::as_str) {
+    let name = match tree.root.at_path(&bind).and_then(ConfigNode::as_str) {
         Some("127.0.0.1" | "localhost" | "::1") => "loopback",
         Some("0.0.0.0" | "::" | "all" | "any") => "lan",
         Some("tailscale") => "tailnet",
@@ -43,7 +43,7 @@ pub fn gateway(tree: &mut Tree<'_>) {
     replace_word(tree, &bind, name);
 }
 
-pub fn session(tree: &mut Tree<'_>) {
+pub fn session(tree: &mut MigrationTree<'_>) {
     tree.shift("session.resetByType.dm", "session.resetByType.direct");
     if tree.get("session.reset").is_none() {
         tree.shift_as("session.idleMinutes", "session.reset", |value| {
@@ -58,13 +58,13 @@ pub fn session(tree: &mut Tree<'_>) {
         "session.maintenance.pruneDays",
         "session.maintenance.pruneAfter",
         |value| match &value.kind {
-            Kind::Number(days) => text_node(&format!("{days}d"), value.at),
+            NodeKind::Number(days) => text_node(&format!("{days}d"), value.at),
             _ => value,
         },
     );
 }
 
-pub fn peer_kind(tree: &mut Tree<'_>) {
+pub fn peer_kind(tree: &mut MigrationTree<'_>) {
     let count = tree.get("bindings").map_or(0, |list| list.items().len());
     for index in 0..count {
         let peer = path("bindings")
@@ -72,22 +72,22 @@ pub fn peer_kind(tree: &mut Tree<'_>) {
             .key("match")
             .key("peer")
             .key("kind");
-        if tree.root.at_path(&peer).and_then(Node::as_str) == Some("dm") {
+        if tree.root.at_path(&peer).and_then(ConfigNode::as_str) == Some("dm") {
             replace_word(tree, &peer, "direct");
         }
     }
 }
 
-pub fn queue_modes(tree: &mut Tree<'_>) {
+pub fn queue_modes(tree: &mut MigrationTree<'_>) {
     let mut places = vec![path("messages.queue.mode")];
     let by_channel = path("messages.queue.byChannel");
     let channels = tree
         .root
         .at_path(&by_channel)
-        .map_or(&[][..], Node::members);
+        .map_or(&[][..], ConfigNode::members);
     places.extend(channels.iter().map(|member| by_channel.key(&member.key)));
     for place in places {
-        match tree.root.at_path(&place).and_then(Node::as_str) {
+        match tree.root.at_path(&place).and_then(ConfigNode::as_str) {
             Some("queue") => replace_word(tree, &place, "followup"),
             Some("steer-backlog" | "steer+backlog") => replace_word(tree, &place, "steer"),
             _ => {}
@@ -95,7 +95,7 @@ pub fn queue_modes(tree: &mut Tree<'_>) {
     }
 }
 
-pub fn tts(tree: &mut Tree<'_>) {
+pub fn tts(tree: &mut MigrationTree<'_>) {
     let mut homes = vec![path("messages.tts")];
     homes.extend((0..tree.agents()).map(|index| path("agents.list").index(index).key("tts")));
     for home in homes {
@@ -104,7 +104,7 @@ pub fn tts(tree: &mut Tree<'_>) {
             .at_path(&home.key("enabled"))
             .map(|node| &node.kind)
         {
-            Some(Kind::Bool(on)) => *on,
+            Some(NodeKind::Bool(on)) => *on,
             _ => continue,
         };
         let word = if on { "always" } else { "off" };
@@ -115,13 +115,16 @@ pub fn tts(tree: &mut Tree<'_>) {
 }
 
 /// A command line that writes down what was said.
-pub fn transcription(tree: &mut Tree<'_>) {
+pub fn transcription(tree: &mut MigrationTree<'_>) {
     if tree.get("audio.transcription.command").is_none() {
         return;
     }
     tree.shift_as("audio.transcription", "tools.media.audio.models", |value| {
         let at = value.at;
-        let words = value.get("command").map_or(&[][..], Node::items).to_vec();
+        let words = value
+            .get("command")
+            .map_or(&[][..], ConfigNode::items)
+            .to_vec();
         let mut model = vec![("type", text_node("cli", at))];
         let mut words = words.into_iter();
         if let Some(program) = words.next() {
@@ -136,7 +139,7 @@ pub fn transcription(tree: &mut Tree<'_>) {
     tree.remove_if_empty("audio");
 }
 
-pub fn sandbox(tree: &mut Tree<'_>) {
+pub fn sandbox(tree: &mut MigrationTree<'_>) {
     for scope in tree.agent_scopes() {
         let home = scope.key("sandbox");
         let each = match tree
@@ -144,7 +147,7 @@ pub fn sandbox(tree: &mut Tree<'_>) {
             .at_path(&home.key("perSession"))
             .map(|node| &node.kind)
         {
-            Some(Kind::Bool(each)) => *each,
+            Some(NodeKind::Bool(each)) => *each,
             _ => continue,
         };
         let word = if each { "session" } else { "shared" };
@@ -155,7 +158,7 @@ pub fn sandbox(tree: &mut Tree<'_>) {
 }
 
 /// Inside the scopes of agents, and at fixed places.
-pub fn renamed(tree: &mut Tree<'_>) {
+pub fn renamed(tree: &mut MigrationTree<'_>) {
     for scope in tree.agent_scopes() {
         for (from, to) in [("pdfMaxBytesMb", "pdfMaxMb"), ("timezone", "userTimezone")] {
             if scope.segments().len() == 2 {
@@ -184,11 +187,11 @@ pub fn renamed(tree: &mut Tree<'_>) {
 }
 
 /// Another word for the same thing.
-fn replace_word(tree: &mut Tree<'_>, at: &KeyPath, word: &str) {
+fn replace_word(tree: &mut MigrationTree<'_>, at: &KeyPath, word: &str) {
     let Some(node) = tree.node_mut(at) else {
         return;
     };
     let place = node.at;
-    node.kind = Kind::String(word.to_owned());
+    node.kind = NodeKind::String(word.to_owned());
     tree.note(at, place, &format!("`{word}`"));
 }

@@ -2,11 +2,11 @@ use serde_json::{Value, json};
 
 use super::{MIGRATIONS, migrate, written_at};
 use crate::key_path::KeyPath;
-use crate::node::{At, Node};
+use crate::node::{ConfigNode, NodeSpan};
 
 /// The migrated config, and which migrations spoke.
 fn migrated(value: &Value) -> (Value, Vec<&'static str>) {
-    let mut root = Node::from_json(value, At::default());
+    let mut root = ConfigNode::from_json(value, NodeSpan::default());
     let done = migrate(&mut root);
     let mut spoke: Vec<&str> = done.findings.iter().map(|finding| finding.code).collect();
     spoke.dedup();
@@ -231,7 +231,7 @@ fn the_present_shape_wins_over_the_older_one() {
         "agent": { "workspace": "old", "timeoutSeconds": 5 },
         "agents": { "defaults": { "workspace": "new" } },
     });
-    let mut root = Node::from_json(&config, At::default());
+    let mut root = ConfigNode::from_json(&config, NodeSpan::default());
     let done = migrate(&mut root);
     assert_eq!(
         root.to_json(),
@@ -250,7 +250,7 @@ fn moved_values_remember_where_they_were_written() {
         "agent": { "memorySearch": { "model": "m" } },
         "agents": { "entries": { "a": { "memory": { "search": { "provider": "none" } } } } },
     });
-    let mut root = Node::from_json(&config, At::default());
+    let mut root = ConfigNode::from_json(&config, NodeSpan::default());
     let done = migrate(&mut root);
     let at = |path: &str| {
         let path = KeyPath::parse(path).unwrap();

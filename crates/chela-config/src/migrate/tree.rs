@@ -1,20 +1,20 @@
 //! Moving values about in a tree, and keeping account of it.
 
-use super::{Migrated, Moved, written_at};
-use crate::check::Finding;
+use super::{Migrated, MovedKey, written_at};
+use crate::check::CheckFinding;
 use crate::diagnostic::Severity;
-use crate::key_path::{KeyPath, Segment};
-use crate::node::{At, Kind, Member, Node};
+use crate::key_path::{KeyPath, PathSegment};
+use crate::node::{ConfigNode, NodeKind, NodeMember, NodeSpan};
 
 /// A tree under migration.
-pub struct Tree<'t> {
-    pub root: &'t mut Node,
+pub struct MigrationTree<'t> {
+    pub root: &'t mut ConfigNode,
     id: &'static str,
     done: &'t mut Migrated,
 }
 
-impl<'t> Tree<'t> {
-    pub fn new(root: &'t mut Node, id: &'static str, done: &'t mut Migrated) -> Self {
+impl<'t> MigrationTree<'t> {
+    pub fn new(root: &'t mut ConfigNode, id: &'static str, done: &'t mut Migrated) -> Self {
         Self { root, id, done }
     }
 
@@ -25,12 +25,22 @@ impl<'t> Tree<'t> {
     }
 
     /// Moves a value and changes it on the way.
-    pub fn shift_as(&mut self, from: &str, to: &str, change: impl FnOnce(Node) -> Node) {
+    pub fn shift_as(
+        &mut self,
+        from: &str,
+        to: &str,
+        change: impl FnOnce(ConfigNode) -> ConfigNode,
+    ) {
         let (from, to) = (path(from), path(to));
         self.shift_path(&from, &to, change);
     }
 
-    pub fn shift_path(&mut self, from: &KeyPath, to: &KeyPath, change: impl FnOnce(Node) -> Node) {
+    pub fn shift_path(
+        &mut self,
+        from: &KeyPath,
+        to: &KeyPath,
+        change: impl FnOnce(ConfigNode) -> ConfigNode,
+    ) {
         let Some(member) = self.take(from) else {
             return;
         };
@@ -49,21 +59,23 @@ impl<'t> Tree<'t> {
     }
 
     /// Takes a member out of its object.
-    pub fn take(&mut self, path: &KeyPath) -> Option<Member> {
+    pub fn take(&mut self, path: &KeyPath) -> Option<NodeMember> {
         let (parent, last) = path.split_last()?;
-        let Segment::Key(key) = last else { return None };
+        let PathSegment::Key(key) = last else {
+            return None;
+        };
         let members = self.root.at_path_mut(&parent)?.members_mut()?;
         let index = members.iter().position(|member| member.key == *key)?;
         Some(members.remove(index))
     }
 
     /// Puts a value in place; what stands there already wins.
-    pub fn put(&mut self, to: &KeyPath, at: At, value: Node) -> Merged {
+    pub fn put(&mut self, to: &KeyPath, at: NodeSpan, value: ConfigNode) -> Merged {
         let mut merged = Merged::default();
-        let Some((parent, Segment::Key(key))) = to.split_last() else {
+        let Some((parent, PathSegment::Key(key))) = to.split_last() else {
             return merged;
         };
-        let members = object_at(self.root, &parent, at).and_then(Node::members_mut);
+        let members = object_at(self.root, &parent, at).and_then(ConfigNode::members_mut);
         let Some(members) = members else {
             merged.lost = Some(parent);
             return merged;
@@ -72,7 +84,7 @@ impl<'t> Tree<'t> {
             Some(member) => merge_under(&mut member.value, value, to, &mut merged),
             None => {
                 merged.moved.push(to.clone());
-                members.push(Member {
+                members.push(NodeMember {
                     key: key.clone(),
                     key_at: at,
                     value,
@@ -83,14 +95,14 @@ impl<'t> Tree<'t> {
     }
 
     /// Records a move and tells about it.
-    pub fn moved(&mut self, from: &KeyPath, to: &KeyPath, at: At) {
+    pub fn moved(&mut self, from: &KeyPath, to: &KeyPath, at: NodeSpan) {
         self.note(from, at, &format!("`{to}`"));
         self.moved_silently(from, to);
     }
 
     /// Records a move that another note already covers.
     pub fn moved_silently(&mut self, from: &KeyPath, to: &KeyPath) {
-        self.done.moves.push(Moved {
+        self.done.moves.push(MovedKey {
             id: self.id,
             from: from.clone(),
             to: to.clone(),
@@ -98,12 +110,12 @@ impl<'t> Tree<'t> {
     }
 
     /// Says what a key is read as.
-    pub fn note(&mut self, path: &KeyPath, at: At, read_as: &str) {
+    pub fn note(&mut self, path: &KeyPath, at: NodeSpan, read_as: &str) {
         let message = format!("read as {read_as}");
         self.tell(Severity::Note, path, at, message, None);
     }
 
-    pub fn warn(&mut self, path: &KeyPath, at: At, message: &str, hint: &str) {
+    pub fn warn(&mut self, path: &KeyPath, at: NodeSpan, message: &str, hint: &str) {
         self.tell(
             Severity::Warning,
             path,
@@ -118,12 +130,12 @@ impl<'t> Tree<'t> {
         &mut self,
         severity: Severity,
         path: &KeyPath,
-        at: At,
+        at: NodeSpan,
         message: String,
         hint: Option<String>,
     ) {
         let written = written_at(&self.done.moves, path);
-        self.done.findings.push(Finding {
+        self.done.findings.push(CheckFinding {
             severity,
             code: self.id,
             path: written.map_or_else(|| path.clone(), |(path, _)| path),
@@ -134,11 +146,11 @@ impl<'t> Tree<'t> {
         });
     }
 
-    pub fn get(&self, at: &str) -> Option<&Node> {
+    pub fn get(&self, at: &str) -> Option<&ConfigNode> {
         self.root.at_path(&path(at))
     }
 
-    pub fn node_mut(&mut self, path: &KeyPath) -> Option<&mut Node> {
+    pub fn node_mut(&mut self, path: &KeyPath) -> Option<&mut ConfigNode> {
         self.root.at_path_mut(path)
     }
 
@@ -159,10 +171,9 @@ impl<'t> Tree<'t> {
     /// Removes an object that has nothing left in it.
     pub fn remove_if_empty(&mut self, at: &str) {
         let at = path(at);
-        let empty = self
-            .root
-            .at_path(&at)
-            .is_some_and(|node| matches!(&node.kind, Kind::Object(members) if members.is_empty()));
+        let empty = self.root.at_path(&at).is_some_and(
+            |node| matches!(&node.kind, NodeKind::Object(members) if members.is_empty()),
+        );
         if empty {
             self.take(&at);
         }
@@ -175,37 +186,41 @@ pub fn path(text: &str) -> KeyPath {
         .fold(KeyPath::root(), |path, key| path.key(key))
 }
 
-pub fn text_node(text: &str, at: At) -> Node {
-    Node::new(Kind::String(text.to_owned()), at)
+pub fn text_node(text: &str, at: NodeSpan) -> ConfigNode {
+    ConfigNode::new(NodeKind::String(text.to_owned()), at)
 }
 
-pub fn object_node(members: Vec<(&str, Node)>, at: At) -> Node {
+pub fn object_node(members: Vec<(&str, ConfigNode)>, at: NodeSpan) -> ConfigNode {
     let members = members
         .into_iter()
-        .map(|(key, value)| Member {
+        .map(|(key, value)| NodeMember {
             key: key.to_owned(),
             key_at: value.at,
             value,
         })
         .collect();
-    Node::new(Kind::Object(members), at)
+    ConfigNode::new(NodeKind::Object(members), at)
 }
 
-pub fn list_node(items: Vec<Node>, at: At) -> Node {
-    Node::new(Kind::Array(items), at)
+pub fn list_node(items: Vec<ConfigNode>, at: NodeSpan) -> ConfigNode {
+    ConfigNode::new(NodeKind::Array(items), at)
 }
 
 /// The object at a path, made if it is missing; nothing if something else stands in the way.
-fn object_at<'a>(root: &'a mut Node, path: &KeyPath, at: At) -> Option<&'a mut Node> {
+fn object_at<'a>(
+    root: &'a mut ConfigNode,
+    path: &KeyPath,
+    at: NodeSpan,
+) -> Option<&'a mut ConfigNode> {
     path.segments()
         .iter()
         .try_fold(root, |node, segment| match (segment, &mut node.kind) {
-            (Segment::Key(key), Kind::Object(members)) => {
+            (PathSegment::Key(key), NodeKind::Object(members)) => {
                 let index = match members.iter().position(|member| member.key == *key) {
                     Some(index) => index,
                     None => {
-                        let value = Node::new(Kind::Object(Vec::new()), at);
-                        members.push(Member {
+                        let value = ConfigNode::new(NodeKind::Object(Vec::new()), at);
+                        members.push(NodeMember {
                             key: key.clone(),
                             key_at: at,
                             value,
@@ -215,7 +230,7 @@ fn object_at<'a>(root: &'a mut Node, path: &KeyPath, at: At) -> Option<&'a mut N
                 };
                 members.get_mut(index).map(|member| &mut member.value)
             }
-            (Segment::Index(index), Kind::Array(items)) => items.get_mut(*index),
+            (PathSegment::Index(index), NodeKind::Array(items)) => items.get_mut(*index),
             _ => None,
         })
 }
@@ -230,8 +245,8 @@ pub struct Merged {
 }
 
 /// Adds what `under` has and `over` has not.
-fn merge_under(over: &mut Node, under: Node, path: &KeyPath, merged: &mut Merged) {
-    let (Kind::Object(members), Kind::Object(more)) = (&mut over.kind, under.kind) else {
+fn merge_under(over: &mut ConfigNode, under: ConfigNode, path: &KeyPath, merged: &mut Merged) {
+    let (NodeKind::Object(members), NodeKind::Object(more)) = (&mut over.kind, under.kind) else {
         merged.lost.get_or_insert_with(|| path.clone());
         return;
     };

@@ -87,16 +87,14 @@ section! {
     struct Logging {
         /// What goes into the file.
         level: LogLevel,
-        /// The file.
+        /// The file: `logs/chela.log` unless named. A relative path begins in the state folder.
         file: Option<String>,
-        /// Largest file, in bytes.
+        /// Largest file, in bytes: 5 MiB unless set. Three older ones are kept.
         [min 1]
         max_file_bytes: Option<u64>,
-        /// What goes to the terminal.
-        [later]
+        /// What is shown on standard error without `--log`.
         console_level: Option<LogLevel>,
         /// How it looks there.
-        [later]
         console_style: Option<ConsoleStyle>,
         /// Whether the owner's own screen hides what looks like a secret. Values the config
         /// knows are hidden always, and nothing else ever goes to a model or a record.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::shape::{Shape, Shaped};
+use crate::shape::{HasShape, ValueShape};
 
 section! {
     /// Tool servers.
@@ -68,9 +68,9 @@ pub enum McpValue {
     Reference(SecretReference),
 }
 
-impl Shaped for McpValue {
-    const SHAPE: &'static Shape =
-        &Shape::Secret(&Shape::OneOf(&[Scalar::SHAPE, SecretReference::SHAPE]));
+impl HasShape for McpValue {
+    const SHAPE: &'static ValueShape =
+        &ValueShape::Secret(&ValueShape::OneOf(&[Scalar::SHAPE, SecretReference::SHAPE]));
 }
 
 impl std::fmt::Debug for McpValue {

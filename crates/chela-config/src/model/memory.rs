@@ -1,7 +1,7 @@
 //! `memory`: what is remembered and how it is found.
 
 use super::*;
-use crate::shape::{Shape, Shaped};
+use crate::shape::{HasShape, ValueShape};
 
 section! {
     /// What is remembered and how it is found.
@@ -220,8 +220,8 @@ pub enum ExtraPath {
     Folder(ExtraFolder),
 }
 
-impl Shaped for ExtraPath {
-    const SHAPE: &'static Shape = &Shape::OneOf(&[&Shape::Text, ExtraFolder::SHAPE]);
+impl HasShape for ExtraPath {
+    const SHAPE: &'static ValueShape = &ValueShape::OneOf(&[&ValueShape::Text, ExtraFolder::SHAPE]);
 }
 
 words! {

@@ -73,30 +73,30 @@ macro_rules! section {
             }
         }
 
-        impl $crate::shape::Shaped for $name {
-            const SHAPE: &'static $crate::shape::Shape = {
+        impl $crate::shape::HasShape for $name {
+            const SHAPE: &'static $crate::shape::ValueShape = {
                 // A static, because the body of a constant is carried along by every user.
-                static OBJECT: $crate::shape::Object = $crate::shape::Object {
+                static OBJECT: $crate::shape::ObjectShape = $crate::shape::ObjectShape {
                     name: stringify!($name),
                     doc: concat!($($doc, "\n",)*),
-                    fields: &[$($crate::shape::Field {
+                    fields: &[$($crate::shape::FieldShape {
                         key: section!(@key $field $($key)?),
                         raw_doc: concat!($($field_doc, "\n",)*),
-                        shape: <$type as $crate::shape::Shaped>::SHAPE,
+                        shape: <$type as $crate::shape::HasShape>::SHAPE,
                         rules: section!(@rules $($($rule $($limit)?),*)?),
                         default: section!(@default_json $type $(, $default)?),
                     }),*],
                     rest: section!(@rest $($rest_type)?),
                 };
-                &$crate::shape::Shape::Object(&OBJECT)
+                &$crate::shape::ValueShape::Object(&OBJECT)
             };
         }
 
         impl $crate::node_read::FromNode for $name {
             fn from_node(
-                node: &$crate::node::Node,
+                node: &$crate::node::ConfigNode,
             ) -> Result<Self, $crate::node_read::ReadError> {
-                let shape = <Self as $crate::shape::Shaped>::SHAPE;
+                let shape = <Self as $crate::shape::HasShape>::SHAPE;
                 let mut members = $crate::node_read::KnownMembers::of(node, shape)?;
                 let mut section = Self::default();
                 $(members.read_next(&mut section.$field)?;)*
@@ -115,9 +115,9 @@ macro_rules! section {
     (@key $field:ident $key:literal) => { $key };
 
     (@rules $($rule:ident $($limit:literal)?),*) => {
-        $crate::shape::Rules {
+        $crate::shape::FieldRules {
             $($rule: section!(@rule $rule $($limit)?),)*
-            ..$crate::shape::Rules::NONE
+            ..$crate::shape::FieldRules::NONE
         }
     };
     (@rule required) => { true };
@@ -125,7 +125,7 @@ macro_rules! section {
     (@rule max_len $limit:literal) => { Some($limit) };
     (@rule $rule:ident $limit:literal) => { Some($limit as f64) };
 
-    (@default_json $type:ty) => { <$type as $crate::shape::Shaped>::implicit_default };
+    (@default_json $type:ty) => { <$type as $crate::shape::HasShape>::implicit_default };
     (@default_json $type:ty, $default:expr) => {
         || -> Option<serde_json::Value> {
             let value: $type = $default;
@@ -135,8 +135,8 @@ macro_rules! section {
 
     (@rest) => { None };
     (@rest $type:ty) => {
-        match <$type as $crate::shape::Shaped>::SHAPE {
-            $crate::shape::Shape::Map(shape) => Some(*shape),
+        match <$type as $crate::shape::HasShape>::SHAPE {
+            $crate::shape::ValueShape::Map(shape) => Some(*shape),
             _ => None,
         }
     };
@@ -182,22 +182,22 @@ macro_rules! words {
             }
         }
 
-        impl $crate::shape::Shaped for $name {
-            const SHAPE: &'static $crate::shape::Shape = {
-                static WORDS: $crate::shape::Words = $crate::shape::Words {
+        impl $crate::shape::HasShape for $name {
+            const SHAPE: &'static $crate::shape::ValueShape = {
+                static WORDS: $crate::shape::WordList = $crate::shape::WordList {
                     name: stringify!($name),
                     words: &[
-                        $crate::shape::Word {
+                        $crate::shape::ListedWord {
                             text: $first_text,
                             raw_doc: concat!($($first_doc, "\n",)*),
                         },
-                        $($crate::shape::Word {
+                        $($crate::shape::ListedWord {
                             text: $text,
                             raw_doc: concat!($($word_doc, "\n",)*),
                         }),*
                     ],
                 };
-                &$crate::shape::Shape::Words(&WORDS)
+                &$crate::shape::ValueShape::Words(&WORDS)
             };
 
             fn implicit_default() -> Option<serde_json::Value> {
@@ -211,9 +211,17 @@ macro_rules! words {
             }
         }
 
+        // Other files than the config hold such words as well.
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let words = &[$first_text, $($text),*];
+                $crate::node_read::deserialize_word(deserializer, words, Self::from_word)
+            }
+        }
+
         impl $crate::node_read::FromNode for $name {
             fn from_node(
-                node: &$crate::node::Node,
+                node: &$crate::node::ConfigNode,
             ) -> Result<Self, $crate::node_read::ReadError> {
                 $crate::node_read::read_word(node, Self::from_word)
             }

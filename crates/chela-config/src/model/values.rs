@@ -6,9 +6,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{ExtraPath, McpValue};
-use crate::node::{Kind, Node};
+use crate::node::{ConfigNode, NodeKind};
 use crate::node_read::{FromNode, ReadError};
-use crate::shape::{Form, Literal, Shape, Shaped};
+use crate::shape::{FixedValue, HasShape, TextForm, ValueShape};
 use crate::text::span::cut;
 
 /// An object whose keys are not ours to name.
@@ -16,30 +16,30 @@ pub type OpenMap = Map<String, Value>;
 
 macro_rules! shaped {
     ($($type:ty => $shape:expr;)*) => {$(
-        impl Shaped for $type {
-            const SHAPE: &'static Shape = &$shape;
+        impl HasShape for $type {
+            const SHAPE: &'static ValueShape = &$shape;
         }
     )*};
 }
 
 shaped! {
-    DurationText => Shape::Form(Form::Duration);
-    ByteSize => Shape::Form(Form::ByteSize);
-    TimeOfDay => Shape::Form(Form::TimeOfDay);
-    HexColor => Shape::Form(Form::HexColor);
-    IdText => Shape::Form(Form::Id);
-    Scalar => Shape::Form(Form::Scalar);
-    False => Shape::Exactly(Literal::False);
-    Auto => Shape::Exactly(Literal::Text("auto"));
-    Secret => Shape::Secret(&Shape::OneOf(&[&Shape::Text, SecretReference::SHAPE]));
-    ModelChoice => Shape::OneOf(&[&Shape::Text, ModelChain::SHAPE]);
+    DurationText => ValueShape::Form(TextForm::Duration);
+    ByteSize => ValueShape::Form(TextForm::ByteSize);
+    TimeOfDay => ValueShape::Form(TextForm::TimeOfDay);
+    HexColor => ValueShape::Form(TextForm::HexColor);
+    IdText => ValueShape::Form(TextForm::Id);
+    Scalar => ValueShape::Form(TextForm::Scalar);
+    False => ValueShape::Exactly(FixedValue::False);
+    Auto => ValueShape::Exactly(FixedValue::Text("auto"));
+    Secret => ValueShape::Secret(&ValueShape::OneOf(&[&ValueShape::Text, SecretReference::SHAPE]));
+    ModelChoice => ValueShape::OneOf(&[&ValueShape::Text, ModelChain::SHAPE]);
 }
 
 /// Values that can be written in more than one way are read in the first that fits.
 macro_rules! first_that_fits {
     ($($type:ident $(<$inner:ident>)? => $($variant:ident),*;)*) => {$(
         impl $(<$inner: FromNode>)? FromNode for $type $(<$inner>)? {
-            fn from_node(node: &Node) -> Result<Self, ReadError> {
+            fn from_node(node: &ConfigNode) -> Result<Self, ReadError> {
                 $(if let Ok(value) = FromNode::from_node(node) {
                     return Ok(Self::$variant(value));
                 })*
@@ -65,7 +65,7 @@ first_that_fits! {
 macro_rules! as_its_content {
     ($($type:ident),*) => {$(
         impl FromNode for $type {
-            fn from_node(node: &Node) -> Result<Self, ReadError> {
+            fn from_node(node: &ConfigNode) -> Result<Self, ReadError> {
                 FromNode::from_node(node).map(Self)
             }
         }
@@ -75,7 +75,7 @@ macro_rules! as_its_content {
 as_its_content!(TimeOfDay, HexColor, Scalar);
 
 impl FromNode for Auto {
-    fn from_node(node: &Node) -> Result<Self, ReadError> {
+    fn from_node(node: &ConfigNode) -> Result<Self, ReadError> {
         match node.as_str() {
             Some("auto") => Ok(Self::Auto),
             _ => Err(ReadError::new(node, "`auto`")),
@@ -83,20 +83,20 @@ impl FromNode for Auto {
     }
 }
 
-impl<T: Shaped> Shaped for OrOff<T> {
-    const SHAPE: &'static Shape = &Shape::OneOf(&[T::SHAPE, False::SHAPE]);
+impl<T: HasShape> HasShape for OrOff<T> {
+    const SHAPE: &'static ValueShape = &ValueShape::OneOf(&[T::SHAPE, False::SHAPE]);
 }
 
-impl<T: Shaped> Shaped for OrAuto<T> {
-    const SHAPE: &'static Shape = &Shape::OneOf(&[T::SHAPE, Auto::SHAPE]);
+impl<T: HasShape> HasShape for OrAuto<T> {
+    const SHAPE: &'static ValueShape = &ValueShape::OneOf(&[T::SHAPE, Auto::SHAPE]);
 }
 
-impl<T: Shaped> Shaped for OneOrMany<T> {
-    const SHAPE: &'static Shape = &Shape::OneOf(&[T::SHAPE, &Shape::List(T::SHAPE)]);
+impl<T: HasShape> HasShape for OneOrMany<T> {
+    const SHAPE: &'static ValueShape = &ValueShape::OneOf(&[T::SHAPE, &ValueShape::List(T::SHAPE)]);
 }
 
-impl<T: Shaped> Shaped for Switch<T> {
-    const SHAPE: &'static Shape = &Shape::OneOf(&[&Shape::Bool, T::SHAPE]);
+impl<T: HasShape> HasShape for Switch<T> {
+    const SHAPE: &'static ValueShape = &ValueShape::OneOf(&[&ValueShape::Bool, T::SHAPE]);
 }
 
 /// A length of time as people write it: `30m`, `1h30m`, `500ms`, or a bare number whose unit
@@ -267,10 +267,10 @@ pub struct HexColor(pub String);
 pub struct IdText(pub String);
 
 impl FromNode for IdText {
-    fn from_node(node: &Node) -> Result<Self, ReadError> {
+    fn from_node(node: &ConfigNode) -> Result<Self, ReadError> {
         match &node.kind {
-            Kind::String(text) => Ok(Self(text.clone())),
-            Kind::Number(number) if !number.is_f64() => Ok(Self(number.to_string())),
+            NodeKind::String(text) => Ok(Self(text.clone())),
+            NodeKind::Number(number) if !number.is_f64() => Ok(Self(number.to_string())),
             _ => Err(ReadError::new(node, "text or a whole number")),
         }
     }
@@ -295,9 +295,9 @@ impl Serialize for False {
 }
 
 impl FromNode for False {
-    fn from_node(node: &Node) -> Result<Self, ReadError> {
+    fn from_node(node: &ConfigNode) -> Result<Self, ReadError> {
         match node.kind {
-            Kind::Bool(false) => Ok(Self),
+            NodeKind::Bool(false) => Ok(Self),
             _ => Err(ReadError::new(node, "`false`")),
         }
     }

@@ -2,17 +2,10 @@ use serde_json::json;
 
 use super::*;
 use crate::model::{Config, DurationText, IdText, MemorySource, OneOrMany, OrAuto, OrOff, Secret};
-use crate::node::At;
-use crate::shape::{CamelKey, Shaped};
-
-fn node(value: &Value) -> Node {
-    Node::from_json(value, At::default())
-}
+use crate::shape::{CamelKey, HasShape};
 
 fn read<T: FromNode>(value: &Value) -> Result<T, String> {
-    node(value)
-        .read()
-        .map_err(|error: ReadError| error.to_string())
+    read_json(value).map_err(|error: ReadError| error.to_string())
 }
 
 #[test]
@@ -35,7 +28,7 @@ fn keys_are_found_by_their_names_in_the_file() {
 #[test]
 fn every_key_of_the_shape_is_read_into_the_field_of_its_name() {
     // Fields are handed out by their order, so one that was skipped would shift all after it.
-    let Shape::Object(object) = Config::SHAPE else {
+    let ValueShape::Object(object) = Config::SHAPE else {
         panic!("the config is an object");
     };
     let default = format!("{:#?}", Config::default());
@@ -44,7 +37,9 @@ fn every_key_of_the_shape_is_read_into_the_field_of_its_name() {
         .iter()
         .filter(|field| field.shape.as_object().is_none())
     {
-        let Shape::Map(_) = field.shape else { continue };
+        let ValueShape::Map(_) = field.shape else {
+            continue;
+        };
         let read: Config = read(&json!({ field.key: { "x": {} } })).unwrap();
         let shown = format!("{read:#?}");
         let changed = shown
@@ -97,6 +92,21 @@ fn what_has_two_forms_is_read_in_the_first_that_fits() {
     );
     let secret: Secret = read(&json!({ "source": "env", "id": "KEY" })).unwrap();
     assert!(matches!(secret, Secret::Reference(reference) if reference.id == "KEY"));
+}
+
+#[test]
+fn a_word_in_another_file_is_read_and_written_as_in_the_config() {
+    let written = serde_json::to_string(&MemorySource::Sessions).unwrap();
+    assert_eq!(written, r#""sessions""#);
+    assert_eq!(
+        serde_json::from_str::<MemorySource>(&written).unwrap(),
+        MemorySource::Sessions
+    );
+    let error = serde_json::from_str::<MemorySource>(r#""all""#).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "unknown variant `all`, expected `memory` or `sessions` at line 1 column 5"
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use chela_core::{Host, HostEnv};
 
 use super::read::{ReadProblem, read_text};
-use crate::diagnostic::{Diagnostic, Place, Severity};
+use crate::diagnostic::{ConfigDiagnostic, Severity, SourcePlace};
 use crate::key_path::KeyPath;
 use crate::text::span::{after, before};
 
@@ -25,7 +25,7 @@ const RESERVED_PREFIXES: [&str; 3] = ["CHELA_", "DYLD_", "LD_"];
 
 /// The environment of the host, then `.env` of the current folder, then `.env` of the state
 /// folder; whoever sets a name first keeps it.
-pub(crate) fn effective_env(host: &Host, diagnostics: &mut Vec<Diagnostic>) -> HostEnv {
+pub(crate) fn effective_env(host: &Host, diagnostics: &mut Vec<ConfigDiagnostic>) -> HostEnv {
     let mut env = host.env.clone();
     let own = host.state_dir().join(".env");
     let here = host.cwd.join(".env");
@@ -42,7 +42,7 @@ enum Whose {
     Anybodys,
 }
 
-fn add_file(path: &Path, whose: Whose, env: &mut HostEnv, diagnostics: &mut Vec<Diagnostic>) {
+fn add_file(path: &Path, whose: Whose, env: &mut HostEnv, diagnostics: &mut Vec<ConfigDiagnostic>) {
     let source = match read_text(path) {
         Ok(source) => source,
         // A folder named .env is a Python environment, and nobody's mistake.
@@ -57,11 +57,11 @@ fn add_file(path: &Path, whose: Whose, env: &mut HostEnv, diagnostics: &mut Vec<
         }
     };
     let mut warn = |line: usize, message: String, hint: &str| {
-        diagnostics.push(Diagnostic {
+        diagnostics.push(ConfigDiagnostic {
             severity: Severity::Warning,
             code: "env-file",
             path: KeyPath::root(),
-            place: Some(Place {
+            place: Some(SourcePlace {
                 file: PathBuf::from(path),
                 line: u32::try_from(line).unwrap_or(u32::MAX),
                 column: 1,

@@ -11,10 +11,10 @@ use std::path::{Component, Path, PathBuf};
 use chela_core::{Host, vars};
 
 use super::read::read_text;
-use super::{Gathered, LoadedFile};
-use crate::diagnostic::{Diagnostic, Severity};
-use crate::key_path::{KeyPath, Segment};
-use crate::node::{At, FileId, Kind, Member, Node};
+use super::{GatheredConfig, LoadedFile};
+use crate::diagnostic::{ConfigDiagnostic, Severity};
+use crate::key_path::{KeyPath, PathSegment};
+use crate::node::{ConfigNode, FileId, NodeKind, NodeMember, NodeSpan};
 use crate::text::{MAX_BYTES, MAX_DEPTH};
 
 pub(crate) const INCLUDE: &str = "$include";
@@ -25,7 +25,7 @@ const MAX_PATH: usize = 4096;
 const MAX_INCLUDES: usize = 512;
 
 /// Puts the included files in place, in the whole tree.
-pub(crate) fn resolve(host: &Host, gathered: &mut Gathered, root: Node) -> Node {
+pub(crate) fn resolve(host: &Host, gathered: &mut GatheredConfig, root: ConfigNode) -> ConfigNode {
     if !mentions_include(&root) {
         return root;
     }
@@ -63,12 +63,12 @@ fn roots(host: &Host, config: &Path, real: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-fn mentions_include(node: &Node) -> bool {
+fn mentions_include(node: &ConfigNode) -> bool {
     match &node.kind {
-        Kind::Object(members) => members
+        NodeKind::Object(members) => members
             .iter()
             .any(|member| member.key == INCLUDE || mentions_include(&member.value)),
-        Kind::Array(items) => items.iter().any(mentions_include),
+        NodeKind::Array(items) => items.iter().any(mentions_include),
         _ => false,
     }
 }
@@ -76,13 +76,13 @@ fn mentions_include(node: &Node) -> bool {
 struct Includer<'a> {
     host: &'a Host,
     roots: Vec<PathBuf>,
-    gathered: &'a mut Gathered,
+    gathered: &'a mut GatheredConfig,
     /// The files being read, outermost first.
     open: Vec<OpenFile>,
     done: usize,
     bytes: usize,
     /// Where in the config we are.
-    path: Vec<Segment>,
+    path: Vec<PathSegment>,
 }
 
 struct OpenFile {
@@ -93,42 +93,42 @@ struct OpenFile {
 }
 
 impl Includer<'_> {
-    fn node(&mut self, mut node: Node) -> Node {
+    fn node(&mut self, mut node: ConfigNode) -> ConfigNode {
         match node.kind {
-            Kind::Object(members) if members.iter().any(|member| member.key == INCLUDE) => {
+            NodeKind::Object(members) if members.iter().any(|member| member.key == INCLUDE) => {
                 self.including(members, node.at)
             }
-            Kind::Object(members) => {
-                node.kind = Kind::Object(self.members(members));
+            NodeKind::Object(members) => {
+                node.kind = NodeKind::Object(self.members(members));
                 node
             }
-            Kind::Array(items) => {
-                let resolve = |(index, item)| self.inside(Segment::Index(index), item);
-                node.kind = Kind::Array(items.into_iter().enumerate().map(resolve).collect());
+            NodeKind::Array(items) => {
+                let resolve = |(index, item)| self.inside(PathSegment::Index(index), item);
+                node.kind = NodeKind::Array(items.into_iter().enumerate().map(resolve).collect());
                 node
             }
             _ => node,
         }
     }
 
-    fn members(&mut self, members: Vec<Member>) -> Vec<Member> {
+    fn members(&mut self, members: Vec<NodeMember>) -> Vec<NodeMember> {
         members
             .into_iter()
-            .map(|Member { key, key_at, value }| {
-                let value = self.inside(Segment::Key(key.clone()), value);
-                Member { key, key_at, value }
+            .map(|NodeMember { key, key_at, value }| {
+                let value = self.inside(PathSegment::Key(key.clone()), value);
+                NodeMember { key, key_at, value }
             })
             .collect()
     }
 
-    fn inside(&mut self, segment: Segment, node: Node) -> Node {
+    fn inside(&mut self, segment: PathSegment, node: ConfigNode) -> ConfigNode {
         self.path.push(segment);
         let node = if self.path.len() > MAX_DEPTH {
             let message = format!(
                 "with its includes, the config is nested more than {MAX_DEPTH} levels deep"
             );
             self.problem(node.at, message, "include the file from further up");
-            Node::new(Kind::Null, node.at)
+            ConfigNode::new(NodeKind::Null, node.at)
         } else {
             self.node(node)
         };
@@ -137,12 +137,12 @@ impl Includer<'_> {
     }
 
     /// An object with `$include`: the files in order, then the keys beside it.
-    fn including(&mut self, members: Vec<Member>, at: At) -> Node {
+    fn including(&mut self, members: Vec<NodeMember>, at: NodeSpan) -> ConfigNode {
         let (include, beside): (Vec<_>, Vec<_>) = members
             .into_iter()
             .partition(|member| member.key == INCLUDE);
-        let mut whole: Option<Node> = None;
-        let names: Vec<Node> = include
+        let mut whole: Option<ConfigNode> = None;
+        let names: Vec<ConfigNode> = include
             .iter()
             .flat_map(|member| self.names(&member.value))
             .collect();
@@ -157,8 +157,8 @@ impl Includer<'_> {
         let beside = self.members(beside);
         match whole {
             Some(whole) if beside.is_empty() => whole,
-            Some(whole) if matches!(whole.kind, Kind::Object(_)) => {
-                merge(whole, Node::new(Kind::Object(beside), at))
+            Some(whole) if matches!(whole.kind, NodeKind::Object(_)) => {
+                merge(whole, ConfigNode::new(NodeKind::Object(beside), at))
             }
             Some(whole) => {
                 let message = format!(
@@ -166,20 +166,20 @@ impl Includer<'_> {
                     whole.type_name()
                 );
                 self.problem(at, message, "include an object, or remove the other keys");
-                Node::new(Kind::Object(beside), at)
+                ConfigNode::new(NodeKind::Object(beside), at)
             }
-            None => Node::new(Kind::Object(beside), at),
+            None => ConfigNode::new(NodeKind::Object(beside), at),
         }
     }
 
-    fn names(&mut self, value: &Node) -> Vec<Node> {
-        let named: Vec<&Node> = match &value.kind {
-            Kind::String(_) => vec![value],
-            Kind::Array(items) => items.iter().collect(),
+    fn names(&mut self, value: &ConfigNode) -> Vec<ConfigNode> {
+        let named: Vec<&ConfigNode> = match &value.kind {
+            NodeKind::String(_) => vec![value],
+            NodeKind::Array(items) => items.iter().collect(),
             _ => Vec::new(),
         };
         let all_text = named.iter().all(|name| name.as_str().is_some());
-        if !all_text || (named.is_empty() && !matches!(value.kind, Kind::Array(_))) {
+        if !all_text || (named.is_empty() && !matches!(value.kind, NodeKind::Array(_))) {
             let message = format!("`$include` is {}", value.type_name());
             let message = if all_text {
                 message
@@ -200,7 +200,7 @@ impl Includer<'_> {
     }
 
     /// The content of one named file, its own includes in place.
-    fn file(&mut self, name: &Node) -> Option<Node> {
+    fn file(&mut self, name: &ConfigNode) -> Option<ConfigNode> {
         let at = name.at;
         let file = self.locate(name.as_str().unwrap_or_default(), at)?;
         if self.open.len() > MAX_LEVELS {
@@ -216,7 +216,7 @@ impl Includer<'_> {
     }
 
     /// Finds the named file and checks that it may be included here.
-    fn locate(&mut self, name: &str, at: At) -> Option<OpenFile> {
+    fn locate(&mut self, name: &str, at: NodeSpan) -> Option<OpenFile> {
         if name.trim().is_empty() || name.contains('\0') || name.len() >= MAX_PATH {
             let message = format!(
                 "the name of the included file is empty, malformed or longer than {MAX_PATH} bytes"
@@ -271,7 +271,7 @@ impl Includer<'_> {
         Some(OpenFile { shown, real })
     }
 
-    fn read(&mut self, file: &OpenFile, at: At) -> Option<Node> {
+    fn read(&mut self, file: &OpenFile, at: NodeSpan) -> Option<ConfigNode> {
         self.done += 1;
         let source = match read_text(&file.real) {
             Ok(source) => source,
@@ -308,7 +308,7 @@ impl Includer<'_> {
         }
     }
 
-    fn unreadable(&mut self, problem: super::ReadProblem, shown: &Path, at: At) {
+    fn unreadable(&mut self, problem: super::ReadProblem, shown: &Path, at: NodeSpan) {
         let place = self.gathered.place(at);
         let mut diagnostic =
             problem.to_diagnostic(&format!("the included file {}", shown.display()), place);
@@ -317,8 +317,8 @@ impl Includer<'_> {
         self.gathered.diagnostics.push(diagnostic);
     }
 
-    fn problem(&mut self, at: At, message: impl Into<String>, hint: &str) {
-        let diagnostic = Diagnostic {
+    fn problem(&mut self, at: NodeSpan, message: impl Into<String>, hint: &str) {
+        let diagnostic = ConfigDiagnostic {
             severity: Severity::Error,
             code: "include",
             path: self.here(),
@@ -345,10 +345,10 @@ fn file_name(path: &Path) -> String {
 }
 
 /// `over` merged over `base`: objects key by key, lists end to end, otherwise `over` counts.
-pub(crate) fn merge(base: Node, over: Node) -> Node {
+pub(crate) fn merge(base: ConfigNode, over: ConfigNode) -> ConfigNode {
     let at = over.at;
     match (base.kind, over.kind) {
-        (Kind::Object(mut members), Kind::Object(more)) => {
+        (NodeKind::Object(mut members), NodeKind::Object(more)) => {
             let known: HashMap<String, usize> = members
                 .iter()
                 .enumerate()
@@ -360,20 +360,20 @@ pub(crate) fn merge(base: Node, over: Node) -> Node {
                     .and_then(|index| members.get_mut(*index))
                 {
                     Some(below) => {
-                        let value = std::mem::replace(&mut below.value, Node::empty_object());
+                        let value = std::mem::replace(&mut below.value, ConfigNode::empty_object());
                         below.value = merge(value, member.value);
                         below.key_at = member.key_at;
                     }
                     None => members.push(member),
                 }
             }
-            Node::new(Kind::Object(members), at)
+            ConfigNode::new(NodeKind::Object(members), at)
         }
-        (Kind::Array(mut items), Kind::Array(more)) => {
+        (NodeKind::Array(mut items), NodeKind::Array(more)) => {
             items.extend(more);
-            Node::new(Kind::Array(items), at)
+            ConfigNode::new(NodeKind::Array(items), at)
         }
-        (_, kind) => Node {
+        (_, kind) => ConfigNode {
             kind,
             at,
             vars: over.vars,

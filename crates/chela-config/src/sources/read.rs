@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::diagnostic::{Diagnostic, Place, Severity};
+use crate::diagnostic::{ConfigDiagnostic, Severity, SourcePlace};
 use crate::key_path::KeyPath;
 use crate::text::{LineIndex, MAX_BYTES};
 
@@ -112,9 +112,13 @@ impl ReadProblem {
     }
 
     /// `subject` says which file, in words.
-    pub(crate) fn to_diagnostic(self, subject: &str, place: Option<Place>) -> Diagnostic {
+    pub(crate) fn to_diagnostic(
+        self,
+        subject: &str,
+        place: Option<SourcePlace>,
+    ) -> ConfigDiagnostic {
         let (words, hint) = self.words();
-        Diagnostic {
+        ConfigDiagnostic {
             severity: Severity::Error,
             code: "unreadable",
             path: KeyPath::root(),

@@ -2,8 +2,8 @@
 
 use chela_core::HostEnv;
 
-use crate::key_path::{KeyPath, Segment};
-use crate::node::{At, Kind, Node};
+use crate::key_path::{KeyPath, PathSegment};
+use crate::node::{ConfigNode, NodeKind, NodeSpan};
 use crate::text::span::cut;
 
 /// A variable that is named in the config and not set, or empty.
@@ -11,14 +11,14 @@ use crate::text::span::cut;
 pub(crate) struct MissingVar {
     pub(crate) name: String,
     pub(crate) path: KeyPath,
-    pub(crate) at: At,
+    pub(crate) at: NodeSpan,
 }
 
 /// Fills in the variables, notes their names in the nodes, and tells which were missing.
-pub(crate) fn fill_in(root: &mut Node, env: &HostEnv) -> Vec<MissingVar> {
+pub(crate) fn fill_in(root: &mut ConfigNode, env: &HostEnv) -> Vec<MissingVar> {
     let mut missing = Vec::new();
     visit(root, None, &mut |node, trail| {
-        let Kind::String(text) = &node.kind else {
+        let NodeKind::String(text) = &node.kind else {
             return;
         };
         if !text.contains("${") {
@@ -32,7 +32,7 @@ pub(crate) fn fill_in(root: &mut Node, env: &HostEnv) -> Vec<MissingVar> {
                 at: node.at,
             });
         }
-        node.kind = Kind::String(filled.text);
+        node.kind = NodeKind::String(filled.text);
         node.vars = filled.used;
     });
     missing
@@ -50,12 +50,12 @@ enum Step<'a> {
 }
 
 fn visit(
-    node: &mut Node,
+    node: &mut ConfigNode,
     trail: Option<&Trail<'_>>,
-    each: &mut impl FnMut(&mut Node, Option<&Trail<'_>>),
+    each: &mut impl FnMut(&mut ConfigNode, Option<&Trail<'_>>),
 ) {
     match &mut node.kind {
-        Kind::Object(members) => {
+        NodeKind::Object(members) => {
             for member in members {
                 let inner = Trail {
                     outer: trail,
@@ -64,7 +64,7 @@ fn visit(
                 visit(&mut member.value, Some(&inner), each);
             }
         }
-        Kind::Array(items) => {
+        NodeKind::Array(items) => {
             for (index, item) in items.iter_mut().enumerate() {
                 visit(
                     item,
@@ -84,8 +84,8 @@ fn trail_path(trail: Option<&Trail<'_>>) -> KeyPath {
     match trail {
         None => KeyPath::root(),
         Some(Trail { outer, step }) => trail_path(*outer).with(match step {
-            Step::Key(key) => Segment::Key((*key).to_owned()),
-            Step::Index(index) => Segment::Index(*index),
+            Step::Key(key) => PathSegment::Key((*key).to_owned()),
+            Step::Index(index) => PathSegment::Index(*index),
         }),
     }
 }

@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use chela_core::Host;
-
 use super::{StoreError, write};
 use crate::sources::read_text;
 
@@ -11,7 +9,7 @@ use crate::sources::read_text;
 const OLDER: usize = 5;
 
 /// Keeps `old` as `<name>.bak`; what was there moves to `.bak.1`, and so on to `.bak.5`.
-pub(super) fn keep(host: &Host, path: &Path, old: &str) -> Result<PathBuf, StoreError> {
+pub(super) fn keep(path: &Path, old: &str) -> Result<PathBuf, StoreError> {
     let newest = write::with_suffix(path, ".bak");
     if read_text(&newest).is_ok_and(|kept| kept == old) {
         return Ok(newest);
@@ -21,8 +19,8 @@ pub(super) fn keep(host: &Host, path: &Path, old: &str) -> Result<PathBuf, Store
         number => write::with_suffix(path, &format!(".bak.{number}")),
     };
     // Written before anything moves: a full disk must not cost an older backup.
-    let mut ready = write::Prepared::new(host, &newest, old)?;
-    ready.like(path)?;
+    let ready = write::prepare(&newest, old)?;
+    ready.take_rights_of(path)?;
     for number in (0..OLDER).rev() {
         let from = numbered(number);
         if from.is_file() {

@@ -10,10 +10,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{ConfigStore, StoreError, write};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{ConfigDiagnostic, Severity};
 use crate::key_path::KeyPath;
 use crate::node::FileId;
-use crate::sources::{self, Gathered, MainFile, read_text};
+use crate::sources::{self, GatheredConfig, MainFile, read_text};
 use crate::text;
 
 /// A config that was good once.
@@ -52,7 +52,7 @@ const CONFIG: &str = "config";
 
 impl LastGood {
     /// The config in it, with today's environment filled in.
-    pub fn gather(&self, host: &Host) -> Gathered {
+    pub fn gather(&self, host: &Host) -> GatheredConfig {
         sources::gather_piece(host, self.path.clone(), self.source.clone(), CONFIG)
     }
 }
@@ -66,7 +66,7 @@ impl ConfigStore {
     /// Keeps a config that was read from the config file without errors. Writes only if it
     /// differs from the one kept. Failing to keep it is worth a warning, not an error: the config
     /// itself is fine.
-    pub fn remember_good(&self, gathered: &Gathered) -> Option<Diagnostic> {
+    pub fn remember_good(&self, gathered: &GatheredConfig) -> Option<ConfigDiagnostic> {
         let own = gathered
             .files
             .first()
@@ -75,7 +75,7 @@ impl ConfigStore {
             return None;
         }
         let error = self.keep(gathered.unsubstituted()).err()?;
-        Some(Diagnostic {
+        Some(ConfigDiagnostic {
             severity: Severity::Warning,
             code: "last-good",
             path: KeyPath::root(),
@@ -131,6 +131,6 @@ impl ConfigStore {
         };
         write::make_folder_of(&path)?;
         let kept = text(serde_json::to_string_pretty(&kept))? + "\n";
-        write::Prepared::new(&self.host, &path, &kept)?.put_in_place()
+        Ok(write::prepare(&path, &kept)?.put_in_place()?)
     }
 }

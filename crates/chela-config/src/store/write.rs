@@ -1,109 +1,28 @@
-//! Putting a file in place whole, and keeping what it was like otherwise.
+//! Where the config file really is, and whether it may be replaced.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{
-    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
-};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use chela_core::Host;
+use chela_files::{FileDraft, FileMode, WriteError};
 
 use super::StoreError;
 use crate::sources::ReadProblem;
 
-/// Config files hold secrets: a new one is for its owner only.
-const PRIVATE_FILE: u32 = 0o600;
-const PRIVATE_FOLDER: u32 = 0o700;
-
-/// A new version of a file, complete and on disk under another name. Dropped, it goes away.
-#[derive(Debug)]
-pub(super) struct Prepared {
-    temporary: PathBuf,
-    target: PathBuf,
-    placed: bool,
+/// A new version of a config file, on the disk under another name. Config files hold secrets: a
+/// new one is for its owner only.
+pub(super) fn prepare(target: &Path, text: &str) -> Result<FileDraft, StoreError> {
+    Ok(FileDraft::beside(
+        target,
+        text.as_bytes(),
+        FileMode::KeepOrPrivate,
+    )?)
 }
 
-impl Prepared {
-    /// Writes `text` beside `target`, with the mode and owner `target` has.
-    pub(super) fn new(host: &Host, target: &Path, text: &str) -> Result<Self, StoreError> {
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = target.with_file_name(format!(".{name}.{}.tmp", unique(host)));
-        let failed = |source| StoreError::Io {
-            what: "write",
-            path: temporary.clone(),
-            source,
-        };
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(PRIVATE_FILE)
-            .open(&temporary)
-            .map_err(failed)?;
-        let prepared = Self {
-            temporary: temporary.clone(),
-            target: target.to_owned(),
-            placed: false,
-        };
-        if let Ok(old) = std::fs::metadata(target) {
-            keep_attributes(&file, &old).map_err(failed)?;
-        }
-        file.write_all(text.as_bytes())
-            .and_then(|()| file.sync_all())
-            .map_err(failed)?;
-        Ok(prepared)
+impl From<WriteError> for StoreError {
+    fn from(error: WriteError) -> Self {
+        let WriteError { what, path, source } = error;
+        Self::Io { what, path, source }
     }
-
-    /// Gives it the mode and owner of another file.
-    pub(super) fn like(&mut self, model: &Path) -> Result<(), StoreError> {
-        let copy = || keep_attributes(&File::open(&self.temporary)?, &std::fs::metadata(model)?);
-        copy().map_err(|source| StoreError::Io {
-            what: "write",
-            path: self.temporary.clone(),
-            source,
-        })
-    }
-
-    pub(super) fn put_in_place(mut self) -> Result<(), StoreError> {
-        std::fs::rename(&self.temporary, &self.target).map_err(|source| StoreError::Io {
-            what: "replace",
-            path: self.target.clone(),
-            source,
-        })?;
-        self.placed = true;
-        // The rename has happened; a folder that cannot be synced makes it no less real.
-        let folder = self
-            .target
-            .parent()
-            .and_then(|folder| File::open(folder).ok());
-        let _ = folder.map(|folder| folder.sync_all());
-        Ok(())
-    }
-}
-
-impl Drop for Prepared {
-    fn drop(&mut self) {
-        if !self.placed {
-            let _ = std::fs::remove_file(&self.temporary);
-        }
-    }
-}
-
-fn keep_attributes(file: &File, old: &std::fs::Metadata) -> io::Result<()> {
-    let new = file.metadata()?;
-    if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-        // Only root may give files away; everybody else keeps what they create.
-        let _ = std::os::unix::fs::fchown(file, Some(old.uid()), Some(old.gid()));
-    }
-    file.set_permissions(std::fs::Permissions::from_mode(old.mode() & 0o777))
-}
-
-/// A name no other thread, process or leftover uses.
-fn unique(host: &Host) -> String {
-    use std::sync::atomic::{AtomicU32, Ordering};
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    format!("{}-{}-{count}", host.random_hex(6), std::process::id())
 }
 
 /// Where a file really is: what a symlink points to, even if nothing is there yet.
@@ -125,21 +44,12 @@ pub(super) fn real_target(named: &Path) -> Result<PathBuf, StoreError> {
 }
 
 pub(super) fn make_folder_of(path: &Path) -> Result<(), StoreError> {
-    let Some(folder) = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-    else {
-        return Ok(());
-    };
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(PRIVATE_FOLDER)
-        .create(folder)
-        .map_err(|source| StoreError::Io {
-            what: "create the folder",
-            path: folder.to_owned(),
-            source,
-        })
+    let folder = path.parent().unwrap_or(Path::new(""));
+    chela_files::create_private_folder(folder).map_err(|source| StoreError::Io {
+        what: "create the folder",
+        path: folder.to_owned(),
+        source,
+    })
 }
 
 /// A file nobody may write is meant to stay as it is, even where the folder would allow to

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::node::Member;
+use crate::node::NodeMember;
 
 /// Pairs of an overridden member and the one that counts instead.
-pub fn duplicates(members: &[Member]) -> Vec<(usize, usize)> {
+pub fn duplicates(members: &[NodeMember]) -> Vec<(usize, usize)> {
     const FEW: usize = 12;
     if members.len() <= FEW {
         return members

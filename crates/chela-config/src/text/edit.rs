@@ -19,15 +19,15 @@ mod want;
 
 use serde_json::Value;
 
-use super::parse::{Duplicates, Parser};
+use super::parse::{DuplicateKeys, TextParser};
 use super::{LineIndex, MAX_DEPTH, scan};
 use crate::key_path::KeyPath;
-use crate::node::{FileId, Kind, Node};
-use style::Style;
+use crate::node::{ConfigNode, FileId, NodeKind};
+use style::TextStyle;
 
 /// Whether there was something to remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Existed {
+pub enum KeyExisted {
     Yes,
     No,
 }
@@ -85,19 +85,19 @@ pub fn set(source: &str, path: &KeyPath, value: &Value) -> Result<String, EditEr
 }
 
 /// Removes what stands at a path, if something does.
-pub fn unset(source: &str, path: &KeyPath) -> Result<(String, Existed), EditError> {
+pub fn unset(source: &str, path: &KeyPath) -> Result<(String, KeyExisted), EditError> {
     let draft = Draft::open(source)?;
     let before = draft.root.to_json();
     let mut want = before.clone();
-    if want::take(&mut want, path)? == Existed::No {
-        return Ok((source.to_owned(), Existed::No));
+    if want::take(&mut want, path)? == KeyExisted::No {
+        return Ok((source.to_owned(), KeyExisted::No));
     }
     // The very element goes, not one that happens to be equal to it.
     let edited = match draft.without(path) {
         Some(text) => Draft::open(&text)?.rewrite(&want)?,
         None => draft.rewrite(&want)?,
     };
-    Ok((edited, Existed::Yes))
+    Ok((edited, KeyExisted::Yes))
 }
 
 /// Merges a patch into what stands at a path, as RFC 7396 has it: null deletes, objects merge,
@@ -122,8 +122,8 @@ pub fn replace_all(source: &str, value: &Value) -> Result<String, EditError> {
 struct Draft {
     text: String,
     /// With every duplicate key in it, as written.
-    root: Node,
-    style: Style,
+    root: ConfigNode,
+    style: TextStyle,
     /// What the caller gave, when it had no config in it yet.
     blank: Option<String>,
 }
@@ -141,7 +141,7 @@ impl Draft {
     }
 
     fn read(text: String) -> Result<Self, EditError> {
-        let parsed = Parser::new(&text, FileId(0), Duplicates::Keep).document();
+        let parsed = TextParser::new(&text, FileId(0), DuplicateKeys::Keep).document();
         let Some(root) = parsed.root else {
             let problem = parsed.problems.into_iter().next();
             let (at, message) = problem
@@ -154,12 +154,12 @@ impl Draft {
                 message,
             });
         };
-        if !matches!(root.kind, Kind::Object(_)) {
+        if !matches!(root.kind, NodeKind::Object(_)) {
             return Err(EditError::RootNotAnObject {
                 found: root.type_name(),
             });
         }
-        let style = Style::of(&text, &root);
+        let style = TextStyle::of(&text, &root);
         Ok(Self {
             text,
             root,
@@ -212,7 +212,7 @@ impl Draft {
             node = diff::step(node, segment)?;
         }
         let indices = diff::indices_of(node, last);
-        let removal = diff::Removal {
+        let removal = diff::ElementRemoval {
             container: node,
             indices,
         };

@@ -2,16 +2,16 @@
 
 use super::duplicates::duplicates;
 use super::literal::{self, LiteralError};
-use super::scan::{self, Unclosed};
+use super::scan::{self, UnclosedComment};
 use super::span::{after, before, between};
 use super::words::{Inside, begins_element, closing, shown, unexpected_hint};
-use super::{MAX_BYTES, MAX_DEPTH, Parsed, SyntaxProblem};
+use super::{MAX_BYTES, MAX_DEPTH, ParsedText, SyntaxProblem};
 use crate::diagnostic::Severity;
-use crate::node::{At, FileId, Kind, Member, Node};
+use crate::node::{ConfigNode, FileId, NodeKind, NodeMember, NodeSpan};
 
 /// What becomes of a key that stands twice in one object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Duplicates {
+pub enum DuplicateKeys {
     /// The last one counts and the others are dropped, with a warning.
     LastCounts,
     /// All stay, for an editor that has to see what is written.
@@ -22,12 +22,12 @@ pub enum Duplicates {
 const MAX_PROBLEMS: usize = 20;
 
 #[derive(Debug)]
-pub struct Parser<'s> {
+pub struct TextParser<'s> {
     text: &'s str,
     pos: usize,
     depth: usize,
     file: FileId,
-    duplicates: Duplicates,
+    duplicates: DuplicateKeys,
     problems: Vec<SyntaxProblem>,
 }
 
@@ -37,8 +37,8 @@ struct Stop;
 
 type Step<T> = Result<T, Stop>;
 
-impl<'s> Parser<'s> {
-    pub fn new(text: &'s str, file: FileId, duplicates: Duplicates) -> Self {
+impl<'s> TextParser<'s> {
+    pub fn new(text: &'s str, file: FileId, duplicates: DuplicateKeys) -> Self {
         Self {
             text,
             pos: 0,
@@ -49,19 +49,19 @@ impl<'s> Parser<'s> {
         }
     }
 
-    pub fn document(mut self) -> Parsed {
+    pub fn document(mut self) -> ParsedText {
         let root = self.whole_text().ok();
         let failed = self
             .problems
             .iter()
             .any(|problem| problem.severity == Severity::Error);
-        Parsed {
+        ParsedText {
             root: root.filter(|_| !failed),
             problems: self.problems,
         }
     }
 
-    fn whole_text(&mut self) -> Step<Node> {
+    fn whole_text(&mut self) -> Step<ConfigNode> {
         if self.text.len() > MAX_BYTES {
             let message = format!(
                 "the file is {} MiB large; {} MiB is the most a config may have",
@@ -95,12 +95,12 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn value(&mut self, inside: Inside<'_>) -> Step<Node> {
+    fn value(&mut self, inside: Inside<'_>) -> Step<ConfigNode> {
         let start = self.pos;
         let kind = match self.peek() {
             Some('{') => self.nested(Self::object)?,
             Some('[') => self.nested(Self::list)?,
-            Some('"' | '\'') => Kind::String(self.string()?),
+            Some('"' | '\'') => NodeKind::String(self.string()?),
             Some('0'..='9' | '+' | '-' | '.') => self.number(),
             Some(c) if scan::starts_identifier(c) => self.word(),
             Some(c) => {
@@ -113,10 +113,10 @@ impl<'s> Parser<'s> {
                 return Err(self.stop(start, message, None));
             }
         };
-        Ok(Node::new(kind, self.at(start, self.pos)))
+        Ok(ConfigNode::new(kind, self.at(start, self.pos)))
     }
 
-    fn nested(&mut self, read: fn(&mut Self) -> Step<Kind>) -> Step<Kind> {
+    fn nested(&mut self, read: fn(&mut Self) -> Step<NodeKind>) -> Step<NodeKind> {
         if self.depth == MAX_DEPTH {
             let message = format!("nested more than {MAX_DEPTH} levels deep");
             return Err(self.stop(
@@ -131,10 +131,10 @@ impl<'s> Parser<'s> {
         kind
     }
 
-    fn object(&mut self) -> Step<Kind> {
+    fn object(&mut self) -> Step<NodeKind> {
         let open = self.pos;
         self.pos += 1;
-        let mut members: Vec<Member> = Vec::new();
+        let mut members: Vec<NodeMember> = Vec::new();
         loop {
             self.trivia()?;
             match self.peek() {
@@ -152,13 +152,13 @@ impl<'s> Parser<'s> {
             }
         }
         self.pos += 1;
-        if self.duplicates == Duplicates::LastCounts {
+        if self.duplicates == DuplicateKeys::LastCounts {
             self.drop_duplicates(&mut members);
         }
-        Ok(Kind::Object(members))
+        Ok(NodeKind::Object(members))
     }
 
-    fn list(&mut self) -> Step<Kind> {
+    fn list(&mut self) -> Step<NodeKind> {
         let open = self.pos;
         self.pos += 1;
         let mut items = Vec::new();
@@ -183,10 +183,10 @@ impl<'s> Parser<'s> {
             }
         }
         self.pos += 1;
-        Ok(Kind::Array(items))
+        Ok(NodeKind::Array(items))
     }
 
-    fn member(&mut self, open: usize) -> Step<Member> {
+    fn member(&mut self, open: usize) -> Step<NodeMember> {
         let start = self.pos;
         let key = self.key(open)?;
         let key_at = self.at(start, self.pos);
@@ -207,7 +207,7 @@ impl<'s> Parser<'s> {
         }
         self.trivia()?;
         let value = self.value(Inside::Member(&key))?;
-        Ok(Member { key, key_at, value })
+        Ok(NodeMember { key, key_at, value })
     }
 
     /// The comma or the closing bracket after a value; a forgotten comma is noted and forgiven,
@@ -292,7 +292,7 @@ impl<'s> Parser<'s> {
         Ok(text)
     }
 
-    fn number(&mut self) -> Kind {
+    fn number(&mut self) -> NodeKind {
         let start = self.pos;
         let rest = after(self.text, start);
         let length = rest
@@ -300,16 +300,16 @@ impl<'s> Parser<'s> {
             .unwrap_or(rest.len());
         self.pos += length;
         match literal::number(before(rest, length), start) {
-            Ok(number) => Kind::Number(number),
+            Ok(number) => NodeKind::Number(number),
             Err(LiteralError { at, message, hint }) => {
                 self.problem(at, message, hint);
                 self.skip_bare_text();
-                Kind::Null
+                NodeKind::Null
             }
         }
     }
 
-    fn word(&mut self) -> Kind {
+    fn word(&mut self) -> NodeKind {
         let start = self.pos;
         let rest = after(self.text, start);
         let length = rest
@@ -317,9 +317,9 @@ impl<'s> Parser<'s> {
             .unwrap_or(rest.len());
         self.pos += length;
         let (message, hint) = match before(rest, length) {
-            "true" => return Kind::Bool(true),
-            "false" => return Kind::Bool(false),
-            "null" => return Kind::Null,
+            "true" => return NodeKind::Bool(true),
+            "false" => return NodeKind::Bool(false),
+            "null" => return NodeKind::Null,
             word @ ("Infinity" | "NaN") => (
                 format!("`{word}` cannot be used in the config"),
                 "write a number, or leave the key out",
@@ -337,7 +337,7 @@ impl<'s> Parser<'s> {
         };
         self.problem(start, message, Some(hint));
         self.skip_bare_text();
-        Kind::Null
+        NodeKind::Null
     }
 
     /// Goes on after something that is no value, at what can only be the next piece.
@@ -357,7 +357,7 @@ impl<'s> Parser<'s> {
         self.pos += 1;
     }
 
-    fn drop_duplicates(&mut self, members: &mut Vec<Member>) {
+    fn drop_duplicates(&mut self, members: &mut Vec<NodeMember>) {
         let twice = duplicates(members);
         for (first, again) in &twice {
             let (Some(first), Some(again)) = (members.get(*first), members.get(*again)) else {
@@ -390,7 +390,7 @@ impl<'s> Parser<'s> {
             match scan::trivia_at(self.text, self.pos) {
                 Ok(Some(trivia)) => self.pos = trivia.end,
                 Ok(None) => return Ok(()),
-                Err(Unclosed(at)) => {
+                Err(UnclosedComment(at)) => {
                     return Err(self.stop(
                         at,
                         "the comment that starts here never ends",
@@ -463,9 +463,9 @@ impl<'s> Parser<'s> {
             .map_or(' ', |byte| char::from(*byte))
     }
 
-    fn at(&self, start: usize, end: usize) -> At {
+    fn at(&self, start: usize, end: usize) -> NodeSpan {
         let narrow = |offset| u32::try_from(offset).unwrap_or(u32::MAX);
-        At {
+        NodeSpan {
             file: self.file,
             start: narrow(start),
             end: narrow(end),

@@ -4,7 +4,7 @@ use super::span::after;
 
 /// A stretch of text between two tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Trivia {
+pub struct TextTrivia {
     pub kind: TriviaKind,
     pub start: usize,
     pub end: usize,
@@ -18,7 +18,7 @@ pub enum TriviaKind {
     BlockComment,
 }
 
-impl Trivia {
+impl TextTrivia {
     pub fn is_comment(&self) -> bool {
         matches!(
             self.kind,
@@ -29,13 +29,13 @@ impl Trivia {
 
 /// A block comment without its end; it starts here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unclosed(pub usize);
+pub struct UnclosedComment(pub usize);
 
 /// The white space or comment that starts at `pos`, if one does.
-pub fn trivia_at(text: &str, pos: usize) -> Result<Option<Trivia>, Unclosed> {
+pub fn trivia_at(text: &str, pos: usize) -> Result<Option<TextTrivia>, UnclosedComment> {
     let bytes = text.as_bytes();
     let piece = |kind, end| {
-        Ok(Some(Trivia {
+        Ok(Some(TextTrivia {
             kind,
             start: pos,
             end,
@@ -64,7 +64,7 @@ pub fn trivia_at(text: &str, pos: usize) -> Result<Option<Trivia>, Unclosed> {
             }
             Some(b'*') => match after(text, pos + 2).find("*/") {
                 Some(length) => piece(TriviaKind::BlockComment, pos + 2 + length + 2),
-                None => Err(Unclosed(pos)),
+                None => Err(UnclosedComment(pos)),
             },
             _ => Ok(None),
         },

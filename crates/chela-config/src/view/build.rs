@@ -4,21 +4,21 @@ use std::sync::OnceLock;
 
 use chela_core::AgentId;
 
-use super::lookup::{Found, Lookup, overlay_json};
+use super::lookup::{FoundLayers, ValueLookup, overlay_json};
 use super::workspace::{agent_dir, entry_path, from_config, workspace_dir};
-use super::{AgentView, ModelAlias, Provenance, Resolved, heartbeat};
+use super::{AgentView, ModelAlias, ResolvedValue, ValueProvenance, heartbeat};
 use crate::key_path::KeyPath;
 use crate::load::Loaded;
 use crate::model::{AgentDefaults, IdText, ModelChoice, OpenMap};
-use crate::node::Node;
+use crate::node::ConfigNode;
 
 pub fn view(loaded: &Loaded, id: &AgentId) -> AgentView {
     let top = KeyPath::root();
-    let lookup = Lookup::new(loaded, entry_path(loaded, id));
+    let lookup = ValueLookup::new(loaded, entry_path(loaded, id));
     let (commands, context, memory) = (top.key("commands"), top.key("context"), top.key("memory"));
     let (messages, tools, guard) = (top.key("messages"), top.key("tools"), top.key("guard"));
     let defaults = AgentDefaults::default();
-    let model: Resolved<Option<ModelChoice>> = lookup.optional(lookup.find("model"));
+    let model: ResolvedValue<Option<ModelChoice>> = lookup.optional(lookup.find("model"));
     let heartbeat = heartbeat::resolve(loaded, &lookup, id);
     AgentView {
         id: id.clone(),
@@ -125,45 +125,45 @@ pub fn view(loaded: &Loaded, id: &AgentId) -> AgentView {
 }
 
 /// A key that only agents have.
-fn own<'l>(lookup: &'l Lookup, key: &str) -> Found<'l> {
-    Found {
+fn own<'l>(lookup: &'l ValueLookup, key: &str) -> FoundLayers<'l> {
+    FoundLayers {
         shared: None,
         ..lookup.find(key)
     }
 }
 
-fn is_default(loaded: &Loaded, lookup: &Lookup, id: &AgentId) -> Resolved<bool> {
-    let marked: Resolved<Option<bool>> = lookup.optional(own(lookup, "default"));
+fn is_default(loaded: &Loaded, lookup: &ValueLookup, id: &AgentId) -> ResolvedValue<bool> {
+    let marked: ResolvedValue<Option<bool>> = lookup.optional(own(lookup, "default"));
     let value = loaded.default_agent() == *id;
     let from = if marked.value == Some(true) && value {
         marked.from
     } else if value && loaded.config.agents.list.len() > 1 {
-        Provenance::Derived {
+        ValueProvenance::Derived {
             why: "the first agent of the list".to_owned(),
         }
     } else if value {
-        Provenance::Derived {
+        ValueProvenance::Derived {
             why: "the only agent".to_owned(),
         }
     } else {
-        Provenance::Derived {
+        ValueProvenance::Derived {
             why: format!("the default is `{}`", loaded.default_agent()),
         }
     };
-    Resolved { value, from }
+    ResolvedValue { value, from }
 }
 
 /// Aliases of models: those for all agents, then the agent's own, which win.
-fn aliases(lookup: &Lookup) -> Resolved<Vec<ModelAlias>> {
+fn aliases(lookup: &ValueLookup) -> ResolvedValue<Vec<ModelAlias>> {
     let found = lookup.find("models");
     let mut list: Vec<ModelAlias> = Vec::new();
-    let mut from = Provenance::Default;
+    let mut from = ValueProvenance::Default;
     for (node, path) in [found.shared, found.own].into_iter().flatten() {
         for member in node.members() {
             let alias = member
                 .value
                 .get("alias")
-                .and_then(Node::as_str)
+                .and_then(ConfigNode::as_str)
                 .map(str::trim);
             let Some(alias) = alias.filter(|alias| !alias.is_empty()) else {
                 continue;
@@ -176,16 +176,16 @@ fn aliases(lookup: &Lookup) -> Resolved<Vec<ModelAlias>> {
             from = lookup.from(node, path.clone());
         }
     }
-    Resolved { value: list, from }
+    ResolvedValue { value: list, from }
 }
 
 /// Parameters: for all, then the model's, then the agent's own; later ones win by key.
-fn params(lookup: &Lookup, model: Option<&str>) -> Resolved<OpenMap> {
+fn params(lookup: &ValueLookup, model: Option<&str>) -> ResolvedValue<OpenMap> {
     let mut merged = OpenMap::new();
-    let mut from = Provenance::Default;
+    let mut from = ValueProvenance::Default;
     let all = lookup.find("params");
     let models = lookup.find("models");
-    let of_model = |found: Option<(&Node, KeyPath)>| -> Option<(Node, KeyPath)> {
+    let of_model = |found: Option<(&ConfigNode, KeyPath)>| -> Option<(ConfigNode, KeyPath)> {
         let (node, path) = found?;
         let entry = node.get(model?)?.get("params")?;
         Some((entry.clone(), path.key(model?).key("params")))
@@ -204,18 +204,18 @@ fn params(lookup: &Lookup, model: Option<&str>) -> Resolved<OpenMap> {
             from = lookup.from(&node, path);
         }
     }
-    Resolved {
+    ResolvedValue {
         value: merged,
         from,
     }
 }
 
 /// The agent's limits over those for all agents over those for all skills.
-fn skills_limits(lookup: &Lookup) -> Resolved<crate::model::SkillsLimits> {
+fn skills_limits(lookup: &ValueLookup) -> ResolvedValue<crate::model::SkillsLimits> {
     let skills = KeyPath::root().key("skills");
     let global = lookup.shared(&skills, "limits").shared;
     let found = lookup.find("skillsLimits");
-    let mut merged: Option<(Node, Provenance)> = None;
+    let mut merged: Option<(ConfigNode, ValueProvenance)> = None;
     for (node, path) in [global, found.shared, found.own].into_iter().flatten() {
         let from = lookup.from(node, path);
         merged = Some(match merged {
@@ -227,40 +227,40 @@ fn skills_limits(lookup: &Lookup) -> Resolved<crate::model::SkillsLimits> {
         });
     }
     match merged {
-        Some((node, from)) => Resolved {
+        Some((node, from)) => ResolvedValue {
             value: node.read().unwrap_or_default(),
             from,
         },
-        None => Resolved {
+        None => ResolvedValue {
             value: Default::default(),
-            from: Provenance::Default,
+            from: ValueProvenance::Default,
         },
     }
 }
 
-fn timezone(loaded: &Loaded, lookup: &Lookup) -> Resolved<Option<String>> {
-    let set: Resolved<Option<String>> = lookup.optional(lookup.find("userTimezone"));
+fn timezone(loaded: &Loaded, lookup: &ValueLookup) -> ResolvedValue<Option<String>> {
+    let set: ResolvedValue<Option<String>> = lookup.optional(lookup.find("userTimezone"));
     match (&set.value, &loaded.host.facts.time_zone) {
         (Some(zone), _) if !zone.trim().is_empty() => set,
-        (_, Some(zone)) => Resolved {
+        (_, Some(zone)) => ResolvedValue {
             value: Some(zone.clone()),
-            from: Provenance::Derived {
+            from: ValueProvenance::Derived {
                 why: "the machine's time zone".to_owned(),
             },
         },
-        _ => Resolved {
+        _ => ResolvedValue {
             value: None,
-            from: Provenance::Default,
+            from: ValueProvenance::Default,
         },
     }
 }
 
 fn reactions(
     loaded: &Loaded,
-    lookup: &Lookup,
-) -> Resolved<Vec<(String, crate::model::ReactionLevel)>> {
+    lookup: &ValueLookup,
+) -> ResolvedValue<Vec<(String, crate::model::ReactionLevel)>> {
     let mut levels = Vec::new();
-    let mut from = Provenance::Default;
+    let mut from = ValueProvenance::Default;
     for (name, channel) in &loaded.config.channels.by_name {
         if let Some(level) = channel.reaction_level {
             let path = KeyPath::root()
@@ -273,7 +273,7 @@ fn reactions(
             levels.push((name.clone(), level));
         }
     }
-    Resolved {
+    ResolvedValue {
         value: levels,
         from,
     }

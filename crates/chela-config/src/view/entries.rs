@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::lookup::Lookup;
-use super::{AgentView, Provenance, Resolved, ViewEntry};
+use super::lookup::ValueLookup;
+use super::{AgentView, ResolvedValue, ValueProvenance, ViewEntry};
 use crate::model::{AgentDefaults, AgentEntry};
-use crate::node::{Kind, Node};
+use crate::node::{ConfigNode, NodeKind};
 use crate::redact::redact;
-use crate::shape::{Field, Shape, Shaped};
+use crate::shape::{FieldShape, HasShape, ValueShape};
 
 /// Objects whose inner keys are listed one by one even when nobody set them.
 const OPENED: [&str; 8] = [
@@ -37,12 +37,12 @@ const LEFT_OUT: [&str; 12] = [
     "skillsLimits",
 ];
 
-pub fn entries(lookup: &Lookup, view: &AgentView) -> Vec<ViewEntry> {
+pub fn entries(lookup: &ValueLookup, view: &AgentView) -> Vec<ViewEntry> {
     let list = vec![
         entry(
             "id",
             json!(view.id.as_str()),
-            Provenance::Derived {
+            ValueProvenance::Derived {
                 why: "the agent".to_owned(),
             },
         ),
@@ -76,7 +76,7 @@ pub fn entries(lookup: &Lookup, view: &AgentView) -> Vec<ViewEntry> {
             .and_then(|entry| lookup.tree.at_path(entry)),
         shared: lookup.tree.at_path(&lookup.defaults),
     };
-    let mut walk = Walk { lookup, list };
+    let mut walk = ShapeWalk { lookup, list };
     if let Some(all) = AgentDefaults::SHAPE.as_object()
         && let Some(own) = AgentEntry::SHAPE.as_object()
     {
@@ -98,16 +98,16 @@ pub fn entries(lookup: &Lookup, view: &AgentView) -> Vec<ViewEntry> {
 /// A value of the agent and the one for all agents, side by side.
 #[derive(Clone, Copy)]
 struct Layers<'l> {
-    own: Option<&'l Node>,
-    shared: Option<&'l Node>,
+    own: Option<&'l ConfigNode>,
+    shared: Option<&'l ConfigNode>,
 }
 
 impl<'l> Layers<'l> {
     fn under(self, key: &str) -> Self {
-        let set = |node: Option<&'l Node>| {
+        let set = |node: Option<&'l ConfigNode>| {
             node?
                 .get(key)
-                .filter(|inner| !matches!(inner.kind, Kind::Null))
+                .filter(|inner| !matches!(inner.kind, NodeKind::Null))
         };
         Self {
             own: set(self.own),
@@ -116,15 +116,20 @@ impl<'l> Layers<'l> {
     }
 }
 
-struct Walk<'l> {
-    lookup: &'l Lookup,
+struct ShapeWalk<'l> {
+    lookup: &'l ValueLookup,
     list: Vec<ViewEntry>,
 }
 
-impl<'l> Walk<'l> {
-    fn field(&mut self, field: &'static Field, keys: &mut Vec<&'static str>, layers: Layers<'l>) {
+impl<'l> ShapeWalk<'l> {
+    fn field(
+        &mut self,
+        field: &'static FieldShape,
+        keys: &mut Vec<&'static str>,
+        layers: Layers<'l>,
+    ) {
         let set = layers.own.or(layers.shared);
-        if let Shape::Object(object) = field.shape {
+        if let ValueShape::Object(object) = field.shape {
             let opened = keys.len() == 1 && OPENED.contains(&field.key);
             if set.is_some() || opened {
                 for inner in object.fields {
@@ -147,7 +152,7 @@ impl<'l> Walk<'l> {
                 (value, self.lookup.from(node, path))
             }
             None => match (field.default)() {
-                Some(default) => (default, Provenance::Default),
+                Some(default) => (default, ValueProvenance::Default),
                 None => return,
             },
         };
@@ -180,11 +185,11 @@ fn aliases(view: &AgentView) -> Value {
 }
 
 /// A value of the view under its key.
-fn given<T: serde::Serialize>(name: &str, resolved: &Resolved<T>) -> ViewEntry {
+fn given<T: serde::Serialize>(name: &str, resolved: &ResolvedValue<T>) -> ViewEntry {
     entry(name, json!(resolved.value), resolved.from.clone())
 }
 
-fn entry(name: &str, value: Value, from: Provenance) -> ViewEntry {
+fn entry(name: &str, value: Value, from: ValueProvenance) -> ViewEntry {
     ViewEntry {
         name: name.to_owned(),
         value,

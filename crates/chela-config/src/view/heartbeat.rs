@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use chela_core::AgentId;
 
-use super::lookup::Lookup;
-use super::{Provenance, Resolved};
+use super::lookup::ValueLookup;
+use super::{ResolvedValue, ValueProvenance};
 use crate::load::Loaded;
 use crate::model::{BareUnit, Heartbeat};
 
@@ -32,10 +32,14 @@ impl HeartbeatView {
 /// Heartbeats are off unless configured. If any agent has a block of its own, only such agents
 /// have them; otherwise the block for all belongs to one owner: `heartbeat.agentId`, else
 /// `systemAgent.agentId`, else the default agent.
-pub fn resolve(loaded: &Loaded, lookup: &Lookup, id: &AgentId) -> Resolved<HeartbeatView> {
+pub fn resolve(
+    loaded: &Loaded,
+    lookup: &ValueLookup,
+    id: &AgentId,
+) -> ResolvedValue<HeartbeatView> {
     let found = lookup.find("heartbeat");
     let (own, shared) = (found.own.is_some(), found.shared.is_some());
-    let settings: Resolved<Heartbeat> = lookup.merged(found);
+    let settings: ResolvedValue<Heartbeat> = lookup.merged(found);
     let any_own = loaded
         .config
         .agents
@@ -50,15 +54,15 @@ pub fn resolve(loaded: &Loaded, lookup: &Lookup, id: &AgentId) -> Resolved<Heart
     let from = if concerned {
         settings.from
     } else if any_own {
-        Provenance::Derived {
+        ValueProvenance::Derived {
             why: "only agents with a `heartbeat` of their own have them".to_owned(),
         }
     } else if shared {
-        Provenance::Derived {
+        ValueProvenance::Derived {
             why: format!("they belong to the agent `{}`", owner(loaded)),
         }
     } else {
-        Provenance::Default
+        ValueProvenance::Default
     };
     let settings = settings.value;
     let every = match &settings.every {
@@ -76,7 +80,7 @@ pub fn resolve(loaded: &Loaded, lookup: &Lookup, id: &AgentId) -> Resolved<Heart
         prompt,
         settings,
     };
-    Resolved { value, from }
+    ResolvedValue { value, from }
 }
 
 fn owner(loaded: &Loaded) -> AgentId {

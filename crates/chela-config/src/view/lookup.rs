@@ -4,26 +4,26 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Provenance, Resolved};
+use super::{ResolvedValue, ValueProvenance};
 use crate::key_path::KeyPath;
 use crate::load::Loaded;
-use crate::migrate::Moved;
-use crate::node::{Kind, Node};
+use crate::migrate::MovedKey;
+use crate::node::{ConfigNode, NodeKind};
 use crate::node_read::FromNode;
-use crate::sources::Gathered;
+use crate::sources::GatheredConfig;
 
 /// Looks values up for one agent.
 #[derive(Clone)]
-pub struct Lookup {
-    pub tree: Arc<Node>,
-    moves: Arc<[Moved]>,
-    gathered: Arc<Gathered>,
+pub struct ValueLookup {
+    pub tree: Arc<ConfigNode>,
+    moves: Arc<[MovedKey]>,
+    gathered: Arc<GatheredConfig>,
     /// The agent's entry in the roster.
     pub entry: Option<KeyPath>,
     pub defaults: KeyPath,
 }
 
-impl std::fmt::Debug for Lookup {
+impl std::fmt::Debug for ValueLookup {
     /// Leaves the values out: they hold secrets.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Lookup")
@@ -33,12 +33,12 @@ impl std::fmt::Debug for Lookup {
 }
 
 /// What was found for a key: up to two layers.
-pub struct Found<'l> {
-    pub own: Option<(&'l Node, KeyPath)>,
-    pub shared: Option<(&'l Node, KeyPath)>,
+pub struct FoundLayers<'l> {
+    pub own: Option<(&'l ConfigNode, KeyPath)>,
+    pub shared: Option<(&'l ConfigNode, KeyPath)>,
 }
 
-impl Lookup {
+impl ValueLookup {
     pub fn new(loaded: &Loaded, entry: Option<KeyPath>) -> Self {
         Self {
             tree: Arc::clone(&loaded.tree),
@@ -50,13 +50,13 @@ impl Lookup {
     }
 
     /// A key that stands under the agent and under `agents.defaults`.
-    pub fn find(&self, key: &str) -> Found<'_> {
+    pub fn find(&self, key: &str) -> FoundLayers<'_> {
         self.find_in(key, &self.defaults, key)
     }
 
     /// A key of the agent whose counterpart for all agents stands elsewhere.
-    pub fn find_in(&self, own_key: &str, home: &KeyPath, shared_key: &str) -> Found<'_> {
-        Found {
+    pub fn find_in(&self, own_key: &str, home: &KeyPath, shared_key: &str) -> FoundLayers<'_> {
+        FoundLayers {
             own: self
                 .entry
                 .as_ref()
@@ -66,56 +66,56 @@ impl Lookup {
     }
 
     /// A key that only exists for all agents.
-    pub fn shared(&self, home: &KeyPath, key: &str) -> Found<'_> {
-        Found {
+    pub fn shared(&self, home: &KeyPath, key: &str) -> FoundLayers<'_> {
+        FoundLayers {
             own: None,
             shared: self.at(home, key),
         }
     }
 
-    fn at(&self, home: &KeyPath, key: &str) -> Option<(&Node, KeyPath)> {
+    fn at(&self, home: &KeyPath, key: &str) -> Option<(&ConfigNode, KeyPath)> {
         let mut node = self.tree.at_path(home)?;
         for key in key.split('.') {
             node = node.get(key)?;
         }
         // Most keys are not set: the path is made only for those that are.
         let path = || key.split('.').fold(home.clone(), |path, key| path.key(key));
-        (node.kind != Kind::Null).then(|| (node, path()))
+        (node.kind != NodeKind::Null).then(|| (node, path()))
     }
 
     /// The winning layer alone, or `default`.
-    pub fn one<T: FromNode>(&self, found: Found<'_>, default: T) -> Resolved<T> {
+    pub fn one<T: FromNode>(&self, found: FoundLayers<'_>, default: T) -> ResolvedValue<T> {
         let winner = found.own.or(found.shared);
         match winner.and_then(|(node, path)| Some((node.read().ok()?, self.from(node, path)))) {
-            Some((value, from)) => Resolved { value, from },
-            None => Resolved {
+            Some((value, from)) => ResolvedValue { value, from },
+            None => ResolvedValue {
                 value: default,
-                from: Provenance::Default,
+                from: ValueProvenance::Default,
             },
         }
     }
 
     /// The same for a key that need not have a value.
-    pub fn optional<T: FromNode>(&self, found: Found<'_>) -> Resolved<Option<T>> {
+    pub fn optional<T: FromNode>(&self, found: FoundLayers<'_>) -> ResolvedValue<Option<T>> {
         self.one(found, None)
     }
 
     /// Both layers merged, key by key; the agent's wins. Keys set in neither have their defaults.
-    pub fn merged<T: FromNode + Default>(&self, found: Found<'_>) -> Resolved<T> {
+    pub fn merged<T: FromNode + Default>(&self, found: FoundLayers<'_>) -> ResolvedValue<T> {
         match (found.shared, found.own) {
             (Some((shared, _)), Some((own, path))) => {
                 let mut node = shared.clone();
                 overlay(&mut node, own);
-                Resolved {
+                ResolvedValue {
                     value: node.read().unwrap_or_default(),
                     from: self.from(own, path),
                 }
             }
-            (shared, own) => self.one(Found { own, shared }, T::default()),
+            (shared, own) => self.one(FoundLayers { own, shared }, T::default()),
         }
     }
 
-    pub fn from(&self, node: &Node, path: KeyPath) -> Provenance {
+    pub fn from(&self, node: &ConfigNode, path: KeyPath) -> ValueProvenance {
         let place = self.gathered.place(node.at);
         let own = self
             .entry
@@ -125,20 +125,23 @@ impl Lookup {
         let path =
             crate::migrate::written_at(&self.moves, &path).map_or(path, |(written, _)| written);
         if own {
-            Provenance::Agent { path, place }
+            ValueProvenance::Agent { path, place }
         } else {
-            Provenance::Defaults { path, place }
+            ValueProvenance::Defaults { path, place }
         }
     }
 }
 
 /// Lays one value over another: objects key by key, anything else whole.
-pub fn overlay(under: &mut Node, over: &Node) {
-    let (Kind::Object(members), Kind::Object(more)) = (&mut under.kind, &over.kind) else {
+pub fn overlay(under: &mut ConfigNode, over: &ConfigNode) {
+    let (NodeKind::Object(members), NodeKind::Object(more)) = (&mut under.kind, &over.kind) else {
         *under = over.clone();
         return;
     };
-    for member in more.iter().filter(|member| member.value.kind != Kind::Null) {
+    for member in more
+        .iter()
+        .filter(|member| member.value.kind != NodeKind::Null)
+    {
         match members.iter_mut().find(|known| known.key == member.key) {
             Some(known) => overlay(&mut known.value, &member.value),
             None => members.push(member.clone()),

@@ -4,7 +4,7 @@ use std::time::Duration;
 use chela_core::{AgentId, Host, vars};
 use serde_json::json;
 
-use super::{AgentView, Provenance};
+use super::{AgentView, ValueProvenance};
 use crate::load::{Loaded, load_text};
 use crate::model::{
     Citations, ContextInjection, DelegationMode, OwnerDisplay, SandboxMode, TruncationWarning,
@@ -19,11 +19,11 @@ fn view(loaded: &Loaded, id: &str) -> AgentView {
 }
 
 /// `agents.list[1].model @ 3:7`
-fn from(provenance: &Provenance) -> String {
+fn from(provenance: &ValueProvenance) -> String {
     match provenance {
-        Provenance::Defaults { path, place } | Provenance::Agent { path, place } => {
+        ValueProvenance::Defaults { path, place } | ValueProvenance::Agent { path, place } => {
             let place = place.as_ref().unwrap();
-            let kind = if matches!(provenance, Provenance::Agent { .. }) {
+            let kind = if matches!(provenance, ValueProvenance::Agent { .. }) {
                 "agent"
             } else {
                 "all"
@@ -52,7 +52,7 @@ fn nothing_configured_is_one_agent_with_defaults() {
     assert_eq!(view.skills.value, None);
     assert_eq!(view.delegation_mode.value, None);
     assert_eq!(view.heartbeat.value.every, None);
-    assert_eq!(view.heartbeat.from, Provenance::Default);
+    assert_eq!(view.heartbeat.from, ValueProvenance::Default);
     assert!(loaded.agent(&AgentId::parse("nobody").unwrap()).is_none());
 }
 
@@ -78,7 +78,7 @@ fn every_value_knows_where_it_came_from() {
         from(&two.bootstrap_max_chars.from),
         "all agents.defaults.bootstrapMaxChars 5:26"
     );
-    assert_eq!(two.bootstrap_total_max_chars.from, Provenance::Default);
+    assert_eq!(two.bootstrap_total_max_chars.from, ValueProvenance::Default);
 }
 
 #[test]

@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 
 use chela_core::{AgentId, vars};
 
-use super::{Provenance, Resolved};
+use super::{ResolvedValue, ValueProvenance};
 use crate::key_path::KeyPath;
 use crate::load::Loaded;
-use crate::node::Node;
+use crate::node::ConfigNode;
 
-pub fn workspace_dir(loaded: &Loaded, id: &AgentId) -> Resolved<PathBuf> {
+pub fn workspace_dir(loaded: &Loaded, id: &AgentId) -> ResolvedValue<PathBuf> {
     let host = &loaded.host;
     let is_default = *id == loaded.default_agent();
     if let Some((text, from)) = own_text(loaded, id, "workspace") {
-        return Resolved {
+        return ResolvedValue {
             value: from_config(loaded, &text),
             from,
         };
@@ -28,18 +28,18 @@ pub fn workspace_dir(loaded: &Loaded, id: &AgentId) -> Resolved<PathBuf> {
         let folder = from_config(loaded, text);
         let place = loaded.place(node.at);
         return if is_default {
-            Resolved {
+            ResolvedValue {
                 value: folder,
-                from: Provenance::Defaults {
+                from: ValueProvenance::Defaults {
                     path: defaults,
                     place,
                 },
             }
         } else {
             let why = format!("the folder `{id}` in {defaults}");
-            Resolved {
+            ResolvedValue {
                 value: folder.join(id.as_str()),
-                from: Provenance::Derived { why },
+                from: ValueProvenance::Derived { why },
             }
         };
     }
@@ -50,40 +50,40 @@ pub fn workspace_dir(loaded: &Loaded, id: &AgentId) -> Resolved<PathBuf> {
             .map(|text| text.trim())
             .filter(|text| !text.is_empty());
         return match named {
-            Some(text) => Resolved {
+            Some(text) => ResolvedValue {
                 value: host.expand(text),
-                from: Provenance::Env {
+                from: ValueProvenance::Env {
                     var: vars::WORKSPACE.to_owned(),
                 },
             },
-            None => Resolved {
+            None => ResolvedValue {
                 value: host.state_dir().join("workspace"),
-                from: Provenance::Default,
+                from: ValueProvenance::Default,
             },
         };
     }
-    Resolved {
+    ResolvedValue {
         value: host.state_dir().join(format!("workspace-{id}")),
-        from: Provenance::Derived {
+        from: ValueProvenance::Derived {
             why: "the state folder, by the agent's id".to_owned(),
         },
     }
 }
 
-pub fn agent_dir(loaded: &Loaded, id: &AgentId) -> Resolved<PathBuf> {
+pub fn agent_dir(loaded: &Loaded, id: &AgentId) -> ResolvedValue<PathBuf> {
     match own_text(loaded, id, "agentDir") {
-        Some((text, from)) => Resolved {
+        Some((text, from)) => ResolvedValue {
             value: from_config(loaded, &text),
             from,
         },
-        None => Resolved {
+        None => ResolvedValue {
             value: loaded
                 .host
                 .state_dir()
                 .join("agents")
                 .join(id.as_str())
                 .join("agent"),
-            from: Provenance::Default,
+            from: ValueProvenance::Default,
         },
     }
 }
@@ -107,16 +107,16 @@ pub fn entry_path(loaded: &Loaded, id: &AgentId) -> Option<KeyPath> {
     Some(list.index(index))
 }
 
-fn own_text(loaded: &Loaded, id: &AgentId, key: &str) -> Option<(String, Provenance)> {
+fn own_text(loaded: &Loaded, id: &AgentId, key: &str) -> Option<(String, ValueProvenance)> {
     let path = entry_path(loaded, id)?.key(key);
     let node = loaded.tree.at_path(&path)?;
     let text = filled(node)?.to_owned();
     let place = loaded.place(node.at);
     let path =
         crate::migrate::written_at(&loaded.moves, &path).map_or(path, |(written, _)| written);
-    Some((text, Provenance::Agent { path, place }))
+    Some((text, ValueProvenance::Agent { path, place }))
 }
 
-fn filled(node: &Node) -> Option<&str> {
+fn filled(node: &ConfigNode) -> Option<&str> {
     node.as_str().map(str::trim).filter(|text| !text.is_empty())
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use chela_config::sources::{Gathered, MainFile, gather, gather_text};
+use chela_config::sources::{GatheredConfig, MainFile, gather, gather_text};
 use chela_config::{KeyPath, Severity};
 use chela_core::{Host, vars};
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ impl Home {
         std::fs::write(path, content).unwrap();
     }
 
-    fn gather(&self) -> Gathered {
+    fn gather(&self) -> GatheredConfig {
         gather(&self.host)
     }
 
@@ -49,7 +49,7 @@ impl Home {
     }
 
     /// The findings, with the home folder taken out.
-    fn said(&self, gathered: &Gathered) -> String {
+    fn said(&self, gathered: &GatheredConfig) -> String {
         let home = self.folder.path().canonicalize().unwrap();
         let lines: Vec<_> = gathered
             .diagnostics

@@ -7,7 +7,7 @@ use std::time::Duration;
 use chela_config::sources::gather;
 use chela_config::store::{Changed, ConfigStore, EditOutcome, StoreError};
 use chela_config::text::edit::{self, EditError};
-use chela_config::{Diagnostic, KeyPath, Severity};
+use chela_config::{ConfigDiagnostic, KeyPath, Severity};
 use chela_core::Host;
 use serde_json::{Value, json};
 
@@ -76,8 +76,8 @@ fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap().mode() & 0o777
 }
 
-fn error(message: &str) -> Diagnostic {
-    Diagnostic {
+fn error(message: &str) -> ConfigDiagnostic {
+    ConfigDiagnostic {
         severity: Severity::Error,
         code: "test",
         path: KeyPath::root().key("a"),
@@ -140,7 +140,7 @@ fn a_text_that_would_not_validate_is_not_written() {
     let home = Home::with_config("{ a: 1 }");
     let refused = home.store.edit(setting("a", json!(2)), |text| {
         assert_eq!(text, "{ a: 2 }");
-        let warning = Diagnostic {
+        let warning = ConfigDiagnostic {
             severity: Severity::Warning,
             ..error("meh")
         };
@@ -156,7 +156,7 @@ fn a_text_that_would_not_validate_is_not_written() {
     assert_eq!(home.names(), ["chela.json", "chela.json.lock"]);
 
     let outcome = home.store.edit(setting("a", json!(3)), |_| {
-        vec![Diagnostic {
+        vec![ConfigDiagnostic {
             severity: Severity::Warning,
             ..error("meh")
         }]

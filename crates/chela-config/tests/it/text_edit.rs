@@ -1,7 +1,7 @@
 //! Editing: what changes in the text, and what does not.
 
 use chela_config::KeyPath;
-use chela_config::text::edit::{EditError, Existed, merge_patch, replace_all, set, unset};
+use chela_config::text::edit::{EditError, KeyExisted, merge_patch, replace_all, set, unset};
 use serde_json::{Value, json};
 
 const COMMENTED: &str = include_str!("fixtures/commented.json5");
@@ -16,7 +16,7 @@ fn after_set(source: &str, at: &str, value: Value) -> String {
 
 fn after_unset(source: &str, at: &str) -> String {
     let (text, existed) = unset(source, &path(at)).unwrap();
-    assert_eq!(existed, Existed::Yes, "{at}");
+    assert_eq!(existed, KeyExisted::Yes, "{at}");
     text
 }
 
@@ -144,7 +144,7 @@ fn unsetting_takes_the_line_and_its_own_comment() {
     - 
     "#);
     let (same, existed) = unset(COMMENTED, &path("agents.nobody.home[3]")).unwrap();
-    assert_eq!((same.as_str(), existed), (COMMENTED, Existed::No));
+    assert_eq!((same.as_str(), existed), (COMMENTED, KeyExisted::No));
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn a_file_without_a_config_becomes_one() {
         );
         assert_eq!(
             unset(blank, &path("a")).unwrap(),
-            (blank.to_owned(), Existed::No)
+            (blank.to_owned(), KeyExisted::No)
         );
     }
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use chela_config::text;
 use chela_config::text::edit::{merge_patch, replace_all, set, unset};
-use chela_config::{FileId, KeyPath, Segment};
+use chela_config::{FileId, KeyPath, PathSegment};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
@@ -212,8 +212,8 @@ fn at<'v>(value: &'v mut Value, path: &KeyPath) -> &'v mut Value {
     path.segments()
         .iter()
         .fold(value, |value, segment| match segment {
-            Segment::Key(key) => value.get_mut(key).unwrap(),
-            Segment::Index(index) => value.get_mut(*index).unwrap(),
+            PathSegment::Key(key) => value.get_mut(key).unwrap(),
+            PathSegment::Index(index) => value.get_mut(*index).unwrap(),
         })
 }
 
@@ -311,8 +311,8 @@ proptest! {
         let (edited, _) = unset(&source, &path).unwrap();
         let mut want = value.clone();
         match (at(&mut want, &outer), last) {
-            (Value::Object(map), Segment::Key(key)) => { map.shift_remove(key); }
-            (Value::Array(items), Segment::Index(index)) => { items.remove(*index); }
+            (Value::Object(map), PathSegment::Key(key)) => { map.shift_remove(key); }
+            (Value::Array(items), PathSegment::Index(index)) => { items.remove(*index); }
             _ => unreachable!(),
         }
         prop_assert_eq!(read(&edited), want);

@@ -58,7 +58,7 @@ fn places_point_at_keys_and_values() {
     let source = "{\n  agents: { list: [1, \"two\"] },\n}";
     let root = text::parse(source, FileId(3)).root.unwrap();
     let agents = root.member("agents").unwrap();
-    let cut = |at: chela_config::At| &source[at.start as usize..at.end as usize];
+    let cut = |at: chela_config::NodeSpan| &source[at.start as usize..at.end as usize];
     assert_eq!(cut(agents.key_at), "agents");
     assert_eq!(cut(agents.value.at), "{ list: [1, \"two\"] }");
     assert_eq!(

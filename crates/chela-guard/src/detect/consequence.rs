@@ -117,7 +117,10 @@ pub fn id_of(text: &str) -> String {
     let hash = ContentHash::of(text).to_string();
     let digits: String = hash.chars().filter(char::is_ascii_hexdigit).collect();
     let end = digits.len();
-    format!("held-{}", &digits[end.saturating_sub(12)..])
+    format!(
+        "held-{}",
+        digits.get(end.saturating_sub(12)..).unwrap_or_default()
+    )
 }
 
 fn short(phrase: &str) -> String {
@@ -125,7 +128,7 @@ fn short(phrase: &str) -> String {
         .char_indices()
         .nth(LONGEST_PHRASE)
         .map_or(phrase.len(), |(at, _)| at);
-    shown(&phrase[..end])
+    shown(phrase.get(..end).unwrap_or_default())
 }
 
 /// Repeats nothing of the text it stands for.

@@ -112,7 +112,9 @@ static FINDER: LazyLock<Option<Finder>> = LazyLock::new(|| {
                 rules_of.push(Vec::new());
                 starts.len() - 1
             });
-            rules_of[at].push(number);
+            if let Some(rules) = rules_of.get_mut(at) {
+                rules.push(number);
+            }
         }
     }
     Some(Finder {
@@ -153,23 +155,27 @@ pub fn find(text: &str) -> Vec<Phrase> {
     // A beginning of several words may be broken into lines.
     let flat = text.replace('\n', " ");
     for start in finder.starts.find_overlapping_iter(&flat) {
-        for number in &finder.rules_of[start.pattern().as_usize()] {
-            let rule = &RULES[*number];
-            let family = rule.family as usize;
-            if each[family] == MOST_EACH
-                || rule.place == Place::Line && !begins_line(text, start.start())
+        let rules = finder.rules_of.get(start.pattern().as_usize());
+        for number in rules.into_iter().flatten() {
+            let Some(rule) = RULES.get(*number) else {
+                continue;
+            };
+            let Some(count) = each.get_mut(rule.family as usize) else {
+                continue;
+            };
+            if *count == MOST_EACH || rule.place == Place::Line && !begins_line(text, start.start())
             {
                 continue;
             }
             let rest = text.get(start.end()..);
-            let regex = finder.rests[*number].as_ref();
+            let regex = finder.rests.get(*number).and_then(Option::as_ref);
             if let Some(rest) = rest.and_then(|rest| regex?.find(rest)) {
                 let range = start.start()..start.end() + rest.end();
                 let known = |phrase: &&Phrase| {
                     phrase.family == rule.family && phrase.range.end > range.start
                 };
                 if !found.iter().rev().any(|phrase| known(&phrase)) {
-                    each[family] += 1;
+                    *count += 1;
                     found.push(Phrase {
                         family: rule.family,
                         range,
@@ -184,7 +190,10 @@ pub fn find(text: &str) -> Vec<Phrase> {
 
 /// Whether nothing but the signs of a heading or a quotation stands before it in its line.
 fn begins_line(text: &str, at: usize) -> bool {
-    let before = text[..at].trim_end_matches([' ', '#', '*', '>']);
+    let before = text
+        .get(..at)
+        .unwrap_or_default()
+        .trim_end_matches([' ', '#', '*', '>']);
     before.is_empty() || before.ends_with('\n')
 }
 

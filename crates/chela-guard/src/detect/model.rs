@@ -152,7 +152,8 @@ impl Model {
             let sum: i32 = window
                 .buckets
                 .iter()
-                .map(|bucket| i32::from(self.weights[*bucket as usize]))
+                .filter_map(|bucket| self.weights.get(*bucket as usize))
+                .map(|weight| i32::from(*weight))
                 .sum();
             #[expect(
                 clippy::cast_precision_loss,
@@ -162,7 +163,7 @@ impl Model {
                 + window
                     .families
                     .iter()
-                    .map(|family| self.families[*family])
+                    .filter_map(|family| self.families.get(*family))
                     .sum::<f32>()
                 + self.bias;
             let score = 1.0 / (1.0 + (-sum).exp());
@@ -208,7 +209,9 @@ pub fn windows(text: &str, phrases: &[Phrase]) -> Vec<Example> {
     let mut windows = Vec::new();
     let mut start = 0;
     loop {
-        let some = &words[start.min(words.len())..(start + WINDOW).min(words.len())];
+        let some = words
+            .get(start.min(words.len())..(start + WINDOW).min(words.len()))
+            .unwrap_or_default();
         let (Some(first), Some(last)) = (some.first(), some.last()) else {
             break;
         };
@@ -268,7 +271,7 @@ fn words(text: &str) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
     let mut open: Option<usize> = None;
     let close = |words: &mut Vec<Word>, from: usize, to: usize| {
-        let word = &text[from..to];
+        let word = text.get(from..to).unwrap_or_default();
         let hash = if word.bytes().all(|byte| byte.is_ascii_digit()) {
             hash(b"0")
         } else {

@@ -131,7 +131,7 @@ fn plain(text: &str) -> View {
 
 /// `1gn0r3` reads as `ignore`: digits among letters of one word. The length stays.
 fn unleet(text: &mut String, from: usize) {
-    let word = &text[from..];
+    let word = text.get(from..).unwrap_or_default();
     let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
     let others = word.len() - letters;
     if others == 0 || letters < 2 || letters < others || word.len() > 20 || !word.is_ascii() {
@@ -219,12 +219,13 @@ fn hidden(text: &str, place: Range<usize>, depth: usize, left: &mut usize, views
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
-        let length = bytes[at..]
+        let length = bytes
             .iter()
+            .skip(at)
             .take_while(|byte| is_of_a_code(**byte))
             .count();
         if length >= SHORTEST_CODE {
-            let code = &text[at..at + length];
+            let code = text.get(at..at + length).unwrap_or_default();
             if let Some((decoded, form)) = decode(code) {
                 add(decoded, form, at..at + length, left, views);
             }
@@ -308,15 +309,15 @@ fn unpercent(text: &str) -> Option<(String, Range<usize>)> {
     let mut at = first;
     let mut end = first;
     let mut undone = 0;
-    while at < bytes.len() {
-        let code = text.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
+    while let Some(byte) = bytes.get(at) {
+        let code = text.get(at + 1..at + 3).filter(|_| *byte == b'%');
         if let Some(byte) = code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
             decoded.push(byte);
             undone += 1;
             at += 3;
             end = at;
         } else {
-            decoded.push(bytes[at]);
+            decoded.push(*byte);
             at += 1;
         }
     }
@@ -329,27 +330,29 @@ fn apart(text: &str) -> Vec<(String, Range<usize>)> {
     let mut found = Vec::new();
     let bytes = text.as_bytes();
     let mut at = 0;
-    while at + 2 < bytes.len() {
-        let alone =
-            bytes[at].is_ascii_alphabetic() && (at == 0 || !bytes[at - 1].is_ascii_alphanumeric());
-        if !alone || bytes[at + 1].is_ascii_alphanumeric() || !bytes[at + 1].is_ascii() {
+    let before = |at: usize| at.checked_sub(1).and_then(|before| bytes.get(before));
+    while let Some([this, next, _]) = bytes.get(at..at + 3) {
+        let alone = this.is_ascii_alphabetic()
+            && before(at).is_none_or(|byte| !byte.is_ascii_alphanumeric());
+        if !alone || next.is_ascii_alphanumeric() || !next.is_ascii() {
             at += 1;
             continue;
         }
         let start = at;
         let mut joined = String::new();
         let mut letters = 0;
-        while at < bytes.len()
-            && bytes[at].is_ascii_alphanumeric()
+        while let Some(letter) = bytes.get(at)
+            && letter.is_ascii_alphanumeric()
             && bytes
                 .get(at + 1)
                 .is_none_or(|next| !next.is_ascii_alphanumeric())
         {
-            joined.push(char::from(bytes[at]));
+            joined.push(char::from(*letter));
             letters += 1;
             at += 1;
-            let gap = bytes[at..]
+            let gap = bytes
                 .iter()
+                .skip(at)
                 .take_while(|byte| matches!(byte, b' ' | b'.' | b'-' | b'_' | b'*'))
                 .count();
             if gap == 0 || gap > 4 {

@@ -32,7 +32,7 @@ pub fn remove(text: &str) -> (Cow<'_, str>, usize) {
     while let Some(anchor) = next_anchor(text, from) {
         from = anchor + 1;
         if let Some(span) = marker_around(text, anchor, copied) {
-            kept.push_str(&text[copied..span.start]);
+            kept.push_str(text.get(copied..span.start).unwrap_or_default());
             kept.push_str(INSTEAD);
             copied = span.end;
             from = span.end;
@@ -45,7 +45,7 @@ pub fn remove(text: &str) -> (Cow<'_, str>, usize) {
     if found == 0 {
         return (Cow::Borrowed(text), 0);
     }
-    kept.push_str(&text[copied..]);
+    kept.push_str(text.get(copied..).unwrap_or_default());
     (Cow::Owned(kept), found)
 }
 
@@ -95,13 +95,16 @@ fn may_be_anchor(a: u8, b: u8, c: u8) -> Mask {
 /// The whole imitation around an `x`, brackets and id included, not before `floor`.
 fn marker_around(text: &str, anchor: usize, floor: usize) -> Option<Range<usize>> {
     let before = text.get(floor..anchor)?;
-    let start = floor + match_backwards(before, &WORDS[..ANCHOR])?;
-    let length = match_forwards(&text[anchor..], &WORDS[ANCHOR..])?;
+    let start = floor + match_backwards(before, WORDS.get(..ANCHOR).unwrap_or_default())?;
+    let length = match_forwards(
+        text.get(anchor..).unwrap_or_default(),
+        WORDS.get(ANCHOR..).unwrap_or_default(),
+    )?;
     let words = start..anchor + length;
-    let start = floor + open(&text[floor..words.start]);
-    let end = words.end + close(&text[words.end..]);
+    let start = floor + open(text.get(floor..words.start).unwrap_or_default());
+    let end = words.end + close(text.get(words.end..).unwrap_or_default());
     let in_brackets = start < words.start || end > words.end;
-    (in_brackets || !reads_as_prose(&text[words])).then_some(start..end)
+    (in_brackets || !reads_as_prose(text.get(words).unwrap_or_default())).then_some(start..end)
 }
 
 fn reads_as_prose(words: &str) -> bool {
@@ -157,7 +160,7 @@ fn match_backwards(text: &str, letters: &[u8]) -> Option<usize> {
 fn open(before: &str) -> usize {
     let words = match_backwards(before, b"end").unwrap_or(before.len());
     let mut start = words;
-    for (at, c) in before[..words].char_indices().rev() {
+    for (at, c) in before.get(..words).unwrap_or_default().char_indices().rev() {
         if is_opening(c) {
             start = at;
         } else if !is_between(c) || words - at > LONGEST_TAIL {

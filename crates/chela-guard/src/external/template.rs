@@ -105,7 +105,7 @@ pub fn remove(text: &str) -> (Cow<'_, str>, usize) {
         };
         let opened = hit.end();
         let end = match FRAMES.get(hit.pattern().as_usize()) {
-            Some((_, close)) => match framed(&text[opened..], close) {
+            Some((_, close)) => match framed(text.get(opened..).unwrap_or_default(), close) {
                 Some(length) => opened + length,
                 None => {
                     // Only the first character is passed over: what follows may open a token.
@@ -115,7 +115,7 @@ pub fn remove(text: &str) -> (Cow<'_, str>, usize) {
             },
             None => opened,
         };
-        kept.push_str(&text[copied..start]);
+        kept.push_str(text.get(copied..start).unwrap_or_default());
         kept.push(' ');
         (copied, at) = (end, end);
         found += 1;
@@ -123,7 +123,7 @@ pub fn remove(text: &str) -> (Cow<'_, str>, usize) {
     if found == 0 {
         return (Cow::Borrowed(text), 0);
     }
-    kept.push_str(&text[copied..]);
+    kept.push_str(text.get(copied..).unwrap_or_default());
     (Cow::Owned(kept), found)
 }
 
@@ -159,7 +159,7 @@ fn may_be_token(a: u8, b: u8, c: u8) -> Mask {
 fn framed(text: &str, close: &str) -> Option<usize> {
     let mut length = 0;
     for c in text.chars().take(LONGEST_NAME) {
-        if length > 0 && text[length..].starts_with(close) {
+        if length > 0 && text.get(length..).unwrap_or_default().starts_with(close) {
             return Some(length + close.len());
         }
         let of_a_name = c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':' | '/' | '.' | '▁');

@@ -50,11 +50,14 @@ fn cut(text: &str, is_kept: impl Fn(&str) -> bool) -> Vec<Atom> {
     let mut found = Vec::new();
     let mut digits: Vec<Range<usize>> = Vec::new();
     for range in chunks(text) {
-        let chunk = &text[range.clone()];
+        let chunk = text.get(range.clone()).unwrap_or_default();
         let groups = is_group(chunk, digits.is_empty());
-        let adjoins = digits
-            .last()
-            .is_some_and(|last| matches!(&text[last.end..range.start], " " | "-" | " (" | ") "));
+        let adjoins = digits.last().is_some_and(|last| {
+            matches!(
+                text.get(last.end..range.start).unwrap_or_default(),
+                " " | "-" | " (" | ") "
+            )
+        });
         if !groups || !adjoins && !digits.is_empty() {
             found.extend(joined(text, &digits));
             digits.clear();
@@ -68,9 +71,15 @@ fn cut(text: &str, is_kept: impl Fn(&str) -> bool) -> Vec<Atom> {
         // "src=https://…": what stands before the scheme is another word.
         let scheme = scheme_start(chunk);
         if scheme > 0 {
-            found.push(atom(&chunk[..scheme], range.start..range.start + scheme));
+            found.push(atom(
+                chunk.get(..scheme).unwrap_or_default(),
+                range.start..range.start + scheme,
+            ));
         }
-        found.push(atom(&chunk[scheme..], range.start + scheme..range.end));
+        found.push(atom(
+            chunk.get(scheme..).unwrap_or_default(),
+            range.start + scheme..range.end,
+        ));
     }
     found.extend(joined(text, &digits));
     found
@@ -79,13 +88,18 @@ fn cut(text: &str, is_kept: impl Fn(&str) -> bool) -> Vec<Atom> {
 fn scheme_start(chunk: &str) -> usize {
     let Some(colon) = chunk.find("://") else {
         return match chunk.find(['=', ':']) {
-            Some(at) if Url::parse(chunk).is_none() && Url::parse(&chunk[at + 1..]).is_some() => {
+            Some(at)
+                if Url::parse(chunk).is_none()
+                    && Url::parse(chunk.get(at + 1..).unwrap_or_default()).is_some() =>
+            {
                 at + 1
             }
             _ => 0,
         };
     };
-    let scheme = chunk[..colon]
+    let scheme = chunk
+        .get(..colon)
+        .unwrap_or_default()
         .bytes()
         .rev()
         .take_while(|byte| is_of_a_scheme(*byte))
@@ -116,7 +130,10 @@ fn joined(text: &str, groups: &[Range<usize>]) -> Option<Atom> {
     if groups.len() < 2 {
         return None;
     }
-    let whole: String = groups.iter().map(|range| &text[range.clone()]).collect();
+    let whole: String = groups
+        .iter()
+        .filter_map(|range| text.get(range.clone()))
+        .collect();
     let digits = whole.bytes().filter(u8::is_ascii_digit).count();
     (digits > DIGITS_OF_AN_IDENTIFIER).then(|| Atom {
         kind: AtomKind::Identifier,
@@ -159,10 +176,12 @@ fn chunks(text: &str) -> impl Iterator<Item = Range<usize>> {
             let mut in_url = false;
             while let Some((at, c)) = rest.peek().copied() {
                 let inside = c == ','
-                    && at > 0
-                    && bytes[at - 1].is_ascii_digit()
+                    && at
+                        .checked_sub(1)
+                        .and_then(|before| bytes.get(before))
+                        .is_some_and(u8::is_ascii_digit)
                     && bytes.get(at + 1).is_some_and(u8::is_ascii_digit);
-                in_url |= c == '/' && text[start..at].ends_with(":/");
+                in_url |= c == '/' && text.get(start..at).unwrap_or_default().ends_with(":/");
                 let inside = inside || in_url && matches!(c, ',' | ';' | '*' | '(' | '{' | '}');
                 if separates(c) && !inside {
                     break;
@@ -174,7 +193,7 @@ fn chunks(text: &str) -> impl Iterator<Item = Range<usize>> {
                 rest.next();
                 continue;
             }
-            let chunk = &text[start..end];
+            let chunk = text.get(start..end).unwrap_or_default();
             let from = chunk.len() - chunk.trim_start_matches(is_edge).len();
             let kept = chunk.trim_matches(is_edge);
             if !kept.is_empty() {
@@ -360,13 +379,20 @@ pub struct Url {
 impl Url {
     pub fn parse(chunk: &str) -> Option<Self> {
         let after = chunk.find("://").map(|at| at + 3);
-        let scheme = after.filter(|at| *at > 3 && chunk[..*at - 3].bytes().all(is_of_a_scheme));
+        let scheme = after.filter(|at| {
+            *at > 3
+                && chunk
+                    .get(..*at - 3)
+                    .unwrap_or_default()
+                    .bytes()
+                    .all(is_of_a_scheme)
+        });
         let body = match scheme {
-            Some(at) => &chunk[at..],
+            Some(at) => chunk.get(at..).unwrap_or_default(),
             None => chunk.strip_prefix("//").unwrap_or(chunk),
         };
         let end = body.find(['/', '\\', '?', '#']).unwrap_or(body.len());
-        let mut authority = &body[..end];
+        let mut authority = body.get(..end).unwrap_or_default();
         if scheme.is_none() && !looks_like_host(authority) {
             return None;
         }
@@ -381,7 +407,9 @@ impl Url {
             length -= word.len() + 1;
             authority = host;
         }
-        let whole = &body[..body.len() - (chunk.len() - length)];
+        let whole = body
+            .get(..body.len() - (chunk.len() - length))
+            .unwrap_or_default();
         let text = fold(whole.trim_end_matches('/')).into_owned();
         Some(Self {
             text,

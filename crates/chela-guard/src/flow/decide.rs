@@ -273,7 +273,9 @@ impl Weighing<'_> {
             let (source, broken) = self.weigh_atom(kind, atom);
             if atom.kind == AtomKind::Identifier
                 && broken.is_none()
-                && leaf[atom.range.clone()].contains(' ')
+                && leaf
+                    .get(atom.range.clone())
+                    .is_some_and(|written| written.contains(' '))
             {
                 groups_until = start;
             }

@@ -31,17 +31,17 @@ pub fn defang(judge: Judge<'_>, seen: &Provenance, reply: &str) -> Defanged {
         if atom.kind != AtomKind::Url || atom.range.start < copied {
             continue;
         }
-        let written = &reply[atom.range.clone()];
+        let written = reply.get(atom.range.clone()).unwrap_or_default();
         if is_harmless(judge, seen, written, &atom.text) {
             continue;
         }
-        text.push_str(&reply[copied..atom.range.start]);
+        text.push_str(reply.get(copied..atom.range.start).unwrap_or_default());
         unimage(&mut text);
         text.push_str(&harmless(written));
         copied = atom.range.end;
         addresses += 1;
     }
-    text.push_str(&reply[copied..]);
+    text.push_str(reply.get(copied..).unwrap_or_default());
     Defanged { text, addresses }
 }
 
@@ -58,7 +58,9 @@ fn unimage(text: &mut String) {
     let Some(open) = text.ends_with('(').then(|| text.rfind("![")).flatten() else {
         return;
     };
-    if text[open..].contains("](") && !text[open..].contains('\n') {
+    if text.get(open..).unwrap_or_default().contains("](")
+        && !text.get(open..).unwrap_or_default().contains('\n')
+    {
         text.remove(open);
     }
 }
@@ -70,8 +72,8 @@ fn harmless(url: &str) -> String {
         None => (String::new(), url),
     };
     let end = rest.find(['/', '\\', '?', '#']).unwrap_or(rest.len());
-    let host = rest[..end].replace('.', "[.]");
-    let path = rest[end..].replace('.', "[.]");
+    let host = rest.get(..end).unwrap_or_default().replace('.', "[.]");
+    let path = rest.get(end..).unwrap_or_default().replace('.', "[.]");
     let scheme = if scheme.starts_with("hxxp") || scheme.is_empty() {
         scheme
     } else {

@@ -133,7 +133,7 @@ impl Provenance {
                 AtomKind::Url => {
                     if let Some(Url {
                         host: Some(host), ..
-                    }) = Url::parse(&span.text[atom.range.clone()])
+                    }) = Url::parse(span.text.get(atom.range.clone()).unwrap_or_default())
                     {
                         self.note(&format!("host:{host}"), voice, place);
                     }

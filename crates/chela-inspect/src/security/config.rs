@@ -2,7 +2,7 @@
 //!
 //! What it was to keep out is not kept out, so an audit of the rest would be a false comfort.
 
-use chela_config::{ConfigSource, Diagnostic, Severity as Bad, WhyDefaults};
+use chela_config::{ConfigDiagnostic, ConfigSource, Severity as Bad, WhyDefaults};
 
 use super::{AuditGround, Evidence, Finding, Severity};
 
@@ -17,7 +17,7 @@ pub(super) fn config(ground: &AuditGround<'_>) -> Vec<Finding> {
     }
 }
 
-fn errors<'a>(ground: &'a AuditGround<'_>) -> impl Iterator<Item = &'a Diagnostic> {
+fn errors<'a>(ground: &'a AuditGround<'_>) -> impl Iterator<Item = &'a ConfigDiagnostic> {
     let found = ground.loaded.diagnostics.iter();
     found.filter(|diagnostic| diagnostic.severity == Bad::Error)
 }
@@ -39,7 +39,7 @@ fn broken(ground: &AuditGround<'_>) -> Option<Finding> {
 }
 
 /// One setting is not in use.
-fn unused(ground: &AuditGround<'_>, diagnostic: &Diagnostic) -> Finding {
+fn unused(ground: &AuditGround<'_>, diagnostic: &ConfigDiagnostic) -> Finding {
     let place = diagnostic.place.as_ref();
     let key = diagnostic.path.to_string();
     let evidence = Evidence {

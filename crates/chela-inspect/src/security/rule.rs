@@ -1,6 +1,6 @@
 //! Settings that are risky by themselves: a table, one row each.
 
-use chela_config::{KeyPath, Node};
+use chela_config::{ConfigNode, KeyPath};
 
 use super::{AuditGround, Finding, Remedy, Severity};
 use Severity::{Critical, Note, Warning};
@@ -261,12 +261,12 @@ fn patterns(key: &str) -> Vec<String> {
 }
 
 /// Every value a pattern fits.
-pub(super) fn places<'n>(tree: &'n Node, pattern: &str) -> Vec<(KeyPath, &'n Node)> {
+pub(super) fn places<'n>(tree: &'n ConfigNode, pattern: &str) -> Vec<(KeyPath, &'n ConfigNode)> {
     let mut found = vec![(KeyPath::root(), tree)];
     for word in pattern.split('.') {
         found = found
             .into_iter()
-            .flat_map(|(path, node)| -> Vec<(KeyPath, &Node)> {
+            .flat_map(|(path, node)| -> Vec<(KeyPath, &ConfigNode)> {
                 if word != "*" {
                     let next = node.get(word);
                     return next
@@ -288,7 +288,7 @@ pub(super) fn places<'n>(tree: &'n Node, pattern: &str) -> Vec<(KeyPath, &'n Nod
     found
 }
 
-fn is_bad(ground: &AuditGround<'_>, bad: Bad, node: &Node) -> bool {
+fn is_bad(ground: &AuditGround<'_>, bad: Bad, node: &ConfigNode) -> bool {
     let value = node.to_json();
     let text = value.as_str();
     let texts = || {

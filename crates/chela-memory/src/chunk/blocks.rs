@@ -44,8 +44,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn read(&mut self) {
         let mut at = self.front_matter();
-        while at < self.lines.len() {
-            let line = self.lines[at];
+        while let Some(line) = self.lines.get(at).copied() {
             let start = at;
             if line.trim().is_empty() {
                 at += 1;
@@ -54,7 +53,7 @@ impl Reader<'_> {
                 at += 1;
             } else if let Some(fence) = fence(line) {
                 at += 1;
-                while at < self.lines.len() && !closes(self.lines[at], fence) {
+                while self.lines.get(at).is_some_and(|line| !closes(line, fence)) {
                     at += 1;
                 }
                 at = (at + 1).min(self.lines.len());
@@ -80,8 +79,10 @@ impl Reader<'_> {
 
     /// The end of the run of lines from `at` on that satisfy a condition.
     fn run(&self, at: usize, holds: impl Fn(&str) -> bool) -> usize {
-        let more = self.lines[at..]
+        let more = self
+            .lines
             .iter()
+            .skip(at)
             .take_while(|line| holds(line))
             .count();
         at + more
@@ -122,8 +123,7 @@ impl Reader<'_> {
         let start = at;
         let mut at = at + 1;
         let mut parts = vec![start];
-        while at < self.lines.len() {
-            let line = self.lines[at];
+        while let Some(line) = self.lines.get(at).copied() {
             let inner = item(line);
             if line.trim().is_empty() {
                 // A blank line ends the item unless what follows is indented under it.
@@ -143,13 +143,13 @@ impl Reader<'_> {
             }
             at += 1;
         }
-        let whole = self.lines[start..at].join("\n");
+        let whole = self.lines.get(start..at).unwrap_or_default().join("\n");
         if parts.len() == 1 || fits(&whole, self.limit) {
             self.push(start, at, self.limit);
         } else {
             parts.push(at);
-            for pair in parts.windows(2) {
-                self.push(pair[0], pair[1], self.limit);
+            for (from, to) in parts.iter().zip(parts.iter().skip(1)) {
+                self.push(*from, *to, self.limit);
             }
         }
         at
@@ -160,13 +160,21 @@ impl Reader<'_> {
         let mut from = start;
         while from < end {
             let mut to = end;
-            if !fits(&self.lines[from..end].join("\n"), limit) {
+            if !fits(
+                &self.lines.get(from..end).unwrap_or_default().join("\n"),
+                limit,
+            ) {
                 to = from + 1;
-                while to < end && fits(&self.lines[from..=to].join("\n"), limit) {
+                while to < end
+                    && fits(
+                        &self.lines.get(from..=to).unwrap_or_default().join("\n"),
+                        limit,
+                    )
+                {
                     to += 1;
                 }
             }
-            if to == from + 1 && !fits(self.lines[from], limit) {
+            if to == from + 1 && self.lines.get(from).is_some_and(|line| !fits(line, limit)) {
                 self.long_line(from, limit);
             } else {
                 self.chunk(from, to);
@@ -177,7 +185,7 @@ impl Reader<'_> {
 
     /// A single line larger than a unit, cut after sentences.
     fn long_line(&mut self, at: usize, limit: usize) {
-        let mut rest = self.lines[at];
+        let mut rest = self.lines.get(at).copied().unwrap_or_default();
         while !rest.is_empty() {
             let end = sentence_end(rest, limit);
             let (piece, more) = rest.split_at(end);
@@ -187,7 +195,11 @@ impl Reader<'_> {
     }
 
     fn chunk(&mut self, start: usize, end: usize) {
-        self.text(start, end, self.lines[start..end].join("\n"));
+        self.text(
+            start,
+            end,
+            self.lines.get(start..end).unwrap_or_default().join("\n"),
+        );
     }
 
     fn text(&mut self, start: usize, end: usize, text: String) {
@@ -230,8 +242,14 @@ pub fn mark_speakers(chunks: &mut [Chunk]) {
                 "assistant" | "agent" | "ai" | "bot" | "model" => Speaker::Assistant,
                 _ => Speaker::Other,
             });
-            let label = name.len() + chunk.body()[name.len()..].find(':').map_or(0, |at| at + 1);
-            let rest = &chunk.body()[label..];
+            let label = name.len()
+                + chunk
+                    .body()
+                    .get(name.len()..)
+                    .unwrap_or_default()
+                    .find(':')
+                    .map_or(0, |at| at + 1);
+            let rest = chunk.body().get(label..).unwrap_or_default();
             chunk.body_at += (label + rest.len() - rest.trim_start().len()) as u32;
         }
     }
@@ -293,7 +311,11 @@ fn without_mark(text: &str) -> &str {
         Some(rest) => rest,
         None => {
             let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-            match line[digits..].strip_prefix(['.', ')']) {
+            match line
+                .get(digits..)
+                .unwrap_or_default()
+                .strip_prefix(['.', ')'])
+            {
                 Some(rest) if (1..=9).contains(&digits) => rest,
                 _ => return text,
             }
@@ -325,13 +347,16 @@ fn sentence_end(line: &str, limit: usize) -> usize {
     if most >= line.len() && fits(line, limit) {
         return line.len();
     }
-    let head = &line[..most.max(line.chars().next().map_or(1, char::len_utf8))];
+    let head = line
+        .get(..most.max(line.chars().next().map_or(1, char::len_utf8)))
+        .unwrap_or_default();
     let sentence = head
         .char_indices()
         .rev()
         .find(|(at, c)| {
             matches!(c, '。' | '！' | '？' | '\n')
-                || (matches!(c, '.' | '!' | '?') && head[at + 1..].starts_with(' '))
+                || (matches!(c, '.' | '!' | '?')
+                    && head.get(at + 1..).unwrap_or_default().starts_with(' '))
         })
         .map(|(at, c)| at + c.len_utf8());
     let word = head

@@ -59,9 +59,9 @@ fn tail<'a>(run: &[(u32, &'a str)], shared: usize) -> (Vec<(u32, &'a str)>, usiz
     let mut from = run.len();
     while from > 0 && size < shared {
         from -= 1;
-        size += run[from].1.chars().count() + 1;
+        size += run.get(from).map_or(0, |line| line.1.chars().count()) + 1;
     }
-    (run[from..].to_vec(), size)
+    (run.get(from..).unwrap_or_default().to_vec(), size)
 }
 
 fn pieces(line: &str, most: usize) -> impl Iterator<Item = &str> {
@@ -70,8 +70,8 @@ fn pieces(line: &str, most: usize) -> impl Iterator<Item = &str> {
         let line = rest.take()?;
         match line.char_indices().nth(most) {
             Some((at, _)) => {
-                rest = Some(&line[at..]);
-                Some(&line[..at])
+                rest = Some(line.get(at..).unwrap_or_default());
+                Some(line.get(..at).unwrap_or_default())
             }
             None => Some(line),
         }

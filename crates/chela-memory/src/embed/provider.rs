@@ -1,5 +1,10 @@
 //! Which provider makes the vectors, as far as the config and the keys at hand say.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "the list of services is part of the program and not empty"
+)]
+
 use std::sync::Arc;
 
 use super::remote::{ApiKey, RemoteEmbedder, RemoteSettings, Transport, Wire, known_model};

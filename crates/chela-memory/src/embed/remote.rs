@@ -378,7 +378,7 @@ impl Embedder for RemoteEmbedder {
                         if result.is_err() {
                             failed.store(true, Ordering::Relaxed);
                         }
-                        if let Ok(mut slot) = results[at].lock() {
+                        if let Some(Ok(mut slot)) = results.get(at).map(Mutex::lock) {
                             *slot = Some(result);
                         }
                     }

@@ -3,6 +3,8 @@
 //! A text's vector is the sum of the vectors of its word pieces. No model runs, nothing is
 //! downloaded, and a core embeds tens of thousands of chunks in a second.
 
+#![expect(clippy::indexing_slicing, reason = "the table is part of the program")]
+
 use std::sync::LazyLock;
 
 use super::wordpiece::WordPiece;
@@ -41,10 +43,11 @@ impl Table {
         let scales_end = HEADER + 4 * rows;
         let rows_end = scales_end + rows * DIMENSIONS;
         Self {
-            scales: &FILE[HEADER..scales_end],
-            rows: &FILE[scales_end..rows_end],
+            scales: FILE.get(HEADER..scales_end).unwrap_or_default(),
+            rows: FILE.get(scales_end..rows_end).unwrap_or_default(),
             pieces: WordPiece::new(
-                std::str::from_utf8(&FILE[rows_end..rows_end + words]).unwrap_or_default(),
+                std::str::from_utf8(FILE.get(rows_end..rows_end + words).unwrap_or_default())
+                    .unwrap_or_default(),
             ),
         }
     }

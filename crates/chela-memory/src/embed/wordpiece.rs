@@ -1,5 +1,10 @@
 //! The tokenizer of the built-in table: lower case, no accents, words cut into known pieces.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "the table is part of the program, its slots a power of two"
+)]
+
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
@@ -106,7 +111,8 @@ impl WordPiece {
                     break None;
                 }
                 if word.is_char_boundary(end)
-                    && let Some(id) = self.find(start > 0, &bytes[start..end])
+                    && let Some(id) =
+                        self.find(start > 0, bytes.get(start..end).unwrap_or_default())
                 {
                     break Some(id);
                 }
@@ -129,7 +135,8 @@ impl WordPiece {
 
     fn word(&self, id: u16) -> &'static str {
         let id = usize::from(id);
-        &self.words[self.starts[id] as usize..self.starts[id + 1] as usize - 1]
+        let range = self.starts[id] as usize..self.starts[id + 1] as usize - 1;
+        self.words.get(range).unwrap_or_default()
     }
 
     fn find(&self, inside: bool, piece: &[u8]) -> Option<u16> {

@@ -61,3 +61,47 @@ fn lines_can_be_named() {
     let text = std::fs::read_to_string(home.workspace().join("MEMORY.md")).unwrap();
     assert_eq!(text, "- one\n- three\n");
 }
+
+/// The process died after the note was changed and before the index was.
+#[test]
+fn what_a_killed_forget_began_is_ended_by_the_next() {
+    let home = Home::new(&[("MEMORY.md", "- likes tea\n- secret code is 4711\n")]);
+    let mut memory = home.synced();
+    assert!(!memory.finish_forgetting().unwrap());
+    memory.store().set_meta(super::FORGETTING, "1").unwrap();
+    drop(memory);
+    std::fs::write(home.workspace().join("MEMORY.md"), "- likes tea\n").unwrap();
+    // Somebody searches in between, and the index follows the notes.
+    let mut memory = home.synced();
+    assert!(
+        memory
+            .find_to_forget(&What::Text("secret code".into()))
+            .is_empty()
+    );
+    assert!(memory.finish_forgetting().unwrap());
+    assert!(!memory.finish_forgetting().unwrap());
+    drop(memory);
+    for suffix in ["", "-wal"] {
+        let mut file = home.index_file().into_os_string();
+        file.push(suffix);
+        let bytes = std::fs::read(file).unwrap_or_default();
+        assert!(
+            !bytes.windows(4).any(|window| window == b"4711"),
+            "still in the index{suffix}"
+        );
+    }
+}
+
+#[test]
+fn the_index_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::new(&[("MEMORY.md", "- likes tea\n")]);
+    let mode =
+        |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    drop(home.synced());
+    assert_eq!(mode(&home.index_file()), 0o600);
+    // One that was made before is mended when it is opened.
+    std::fs::set_permissions(home.index_file(), std::fs::Permissions::from_mode(0o644)).unwrap();
+    drop(home.synced());
+    assert_eq!(mode(&home.index_file()), 0o600);
+}

@@ -71,7 +71,10 @@ fn merge(store: &mut Store, ids: &[i64]) -> rusqlite::Result<()> {
             transaction.execute("DELETE FROM files WHERE segment = ?1", [id])?;
             continue;
         };
-        let live = |doc: usize| current.contains_key(&segment.docs[doc].file);
+        let live = |doc: usize| {
+            let doc = segment.docs.get(doc);
+            doc.is_some_and(|doc| current.contains_key(&doc.file))
+        };
         for (model, matrix) in &mut models {
             let data: Vec<u8> = transaction.query_row(
                 "SELECT data FROM vectors WHERE segment = ?1 AND model = ?2",

@@ -1,41 +1,30 @@
 //! One indexer at a time.
 
-use std::fs::{File, TryLockError};
 use std::path::PathBuf;
+
+use chela_files::LockFile;
 
 use crate::store::Store;
 
 /// The right to write, held by one process at a time. Correctness does not hang on it: it only
 /// keeps two processes from doing the same work.
-pub struct Turn(Option<File>);
+pub struct Turn {
+    /// `None` where locks do not exist: the database's own lock has to do.
+    _lock: Option<LockFile>,
+}
 
 impl Turn {
     /// `None` while another process is at it.
     pub fn take(store: &Store) -> Option<Self> {
         let mut name = store.path().as_os_str().to_owned();
         if name == ":memory:" {
-            return Some(Self(None));
+            return Some(Self { _lock: None });
         }
         name.push(".lock");
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(PathBuf::from(name))
-            .ok();
-        match file.as_ref().map(File::try_lock) {
-            Some(Err(TryLockError::WouldBlock)) => None,
-            // Where locks do not exist, the database's own lock has to do.
-            _ => Some(Self(file)),
-        }
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        if let Some(file) = &self.0 {
-            // Closing unlocks as well; a failure here changes nothing.
-            let _ = file.unlock();
+        match LockFile::try_take(&PathBuf::from(name)) {
+            Ok(None) => None,
+            Ok(lock) => Some(Self { _lock: lock }),
+            Err(_) => Some(Self { _lock: None }),
         }
     }
 }

@@ -1,4 +1,4 @@
-use super::{daily_notes, triggered};
+use super::{daily_notes, split_mark, triggered};
 use crate::day::Day;
 use crate::settings::PreludeSettings;
 use std::fs;
@@ -77,4 +77,9 @@ fn messages_call_up_marked_entries() {
         [(3, "Never deploy on Fridays".into())]
     );
     assert!(texts("redeployment of Annabel").is_empty());
+}
+
+#[test]
+fn a_remark_that_ends_where_it_begins_is_no_mark() {
+    assert_eq!(split_mark("a <!--> b"), ("a  b".to_owned(), None));
 }

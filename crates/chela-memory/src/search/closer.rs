@@ -1,5 +1,10 @@
 //! A closer look at the best candidates: their words, one by one.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "words are numbered by the lists they index"
+)]
+
 use std::collections::{HashMap, HashSet};
 
 use rusqlite::Connection;

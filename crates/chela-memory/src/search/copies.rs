@@ -40,9 +40,11 @@ pub fn diversify(hits: &mut Vec<Hit>, lambda: f32, terms: &mut Terms) {
             lambda * hit.score - (1.0 - lambda) * like
         };
         let mut best = 0;
-        for at in 1..rest.len() {
-            if value(&rest[at]) > value(&rest[best]) {
-                best = at;
+        let mut most = f32::NEG_INFINITY;
+        for (at, one) in rest.iter().enumerate() {
+            let value = value(one);
+            if at == 0 || value > most {
+                (best, most) = (at, value);
             }
         }
         let (words, hit) = rest.remove(best);

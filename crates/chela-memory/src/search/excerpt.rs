@@ -53,7 +53,9 @@ pub fn excerpts(hits: &[Hit], budget: Budget) -> Vec<Excerpt> {
         });
         match beside {
             Some(at) => {
-                shown[at].join(hit);
+                if let Some(excerpt) = shown.get_mut(at) {
+                    excerpt.join(hit);
+                }
                 // It may now touch another one.
                 close_gaps(&mut shown, at, longest);
             }
@@ -66,7 +68,9 @@ pub fn excerpts(hits: &[Hit], budget: Budget) -> Vec<Excerpt> {
 }
 
 fn close_gaps(shown: &mut Vec<Excerpt>, at: usize, longest: usize) {
-    let here = shown[at].clone();
+    let Some(here) = shown.get(at).cloned() else {
+        return;
+    };
     let other = shown.iter().position(|other| {
         other.label == here.label
             && (other.slots.1 + 1 == here.slots.0 || here.slots.1 + 1 == other.slots.0)
@@ -75,7 +79,9 @@ fn close_gaps(shown: &mut Vec<Excerpt>, at: usize, longest: usize) {
     if let Some(other) = other {
         let (first, second) = (at.min(other), at.max(other));
         let later = shown.remove(second);
-        shown[first].absorb(later);
+        if let Some(first) = shown.get_mut(first) {
+            first.absorb(later);
+        }
     }
 }
 

@@ -3,6 +3,11 @@
 //! The first few are taken to be right; the words and the direction they share are looked for in
 //! all candidates. No candidate speaks for itself: what it adds is taken out before it is judged.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "candidates and words are numbered by the lists they index"
+)]
+
 use std::collections::HashMap;
 
 use super::Ranked;

@@ -1,5 +1,10 @@
 //! The keyword leg: BM25 over units and over sections.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "slots and rows are numbered by the snapshot they index"
+)]
+
 use std::collections::HashMap;
 use std::ops::Range;
 

@@ -1,5 +1,10 @@
 //! Scores of different kinds made comparable, and added.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "slots and rows are numbered by the snapshot they index"
+)]
+
 use super::{Explain, Ranked, Scratch, SearchRequest};
 use crate::query::Query;
 use crate::segment::Flags;
@@ -90,7 +95,7 @@ impl Legs {
             let range = part.base..part.base + docs.len();
             let keywords = &scratch.keyword[range.clone()];
             let cosines = &scratch.cosine[range];
-            let sections = &scratch.section[part.section_base..];
+            let sections = scratch.section.get(part.section_base..).unwrap_or_default();
             let legs = keywords.iter().zip(cosines).zip(&part.segment.parents);
             for (at, ((keyword, cosine), parent)) in legs.enumerate() {
                 let section = sections[*parent as usize];

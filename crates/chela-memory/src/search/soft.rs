@@ -1,5 +1,10 @@
 //! Words compared by meaning, one by one.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "lanes of arrays whose length is known"
+)]
+
 use std::collections::HashMap;
 
 use crate::embed::table::{DIMENSIONS, Table};
@@ -52,7 +57,10 @@ impl Soft {
         Table::built_in().encode_into(body, &mut ids);
         for id in &ids {
             let from = self.likeness(*id);
-            for (best, like) in best.iter_mut().zip(&self.likenesses[from..from + count]) {
+            for (best, like) in best
+                .iter_mut()
+                .zip(self.likenesses.get(from..from + count).unwrap_or_default())
+            {
                 *best = best.max(*like);
             }
         }

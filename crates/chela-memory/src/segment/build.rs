@@ -1,5 +1,10 @@
 //! Building a segment, from chunks or from other segments.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "documents and terms are numbered by the lists they index"
+)]
+
 use std::collections::HashMap;
 
 use super::{DocFacts, Segment};

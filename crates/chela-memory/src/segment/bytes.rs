@@ -74,8 +74,8 @@ impl Segment {
         if rest.len() != term_bytes + posting_bytes {
             return None;
         }
-        this.terms = rest[..term_bytes].to_vec();
-        this.postings = rest[term_bytes..].to_vec();
+        this.terms = rest.get(..term_bytes).unwrap_or_default().to_vec();
+        this.postings = rest.get(term_bytes..).unwrap_or_default().to_vec();
         Some(this)
     }
 }

@@ -3,36 +3,41 @@
 //! Two processes that find the same damage must not both move the file: the second would move the
 //! new one of the first.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use chela_files::{LockError, LockFile};
 
 use super::trouble::Trouble;
+
+/// How long one waits for another that repairs or opens the same index.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The right to replace an index. Given back when dropped.
 pub struct Repair<'a> {
     path: &'a Path,
     /// `None` where there are no locks.
-    _lock: Option<File>,
+    _lock: Option<LockFile>,
 }
 
 impl<'a> Repair<'a> {
     /// Waits for other processes that repair the same index. What was found before may have been
     /// put right by them: look again.
     pub fn begin(path: &'a Path) -> Result<Self, Trouble> {
-        let lock = lock_file(path)?;
-        let locked = lock.lock().is_ok();
-        Ok(Self {
-            path,
-            _lock: locked.then_some(lock),
-        })
+        match LockFile::take(&beside(path, ".repair"), PATIENCE) {
+            Ok(lock) => Ok(Self {
+                path,
+                _lock: Some(lock),
+            }),
+            Err(LockError::Io { .. }) => Ok(Self { path, _lock: None }),
+            Err(busy) => Err(Trouble::from(std::io::Error::from(busy))),
+        }
     }
 
     /// Keeps repairs away while an index is opened: one in the middle of its work would remove
     /// what the opening has just made beside the file. None where there are no locks.
-    pub fn kept_away(path: &Path) -> Option<File> {
-        let lock = lock_file(path).ok()?;
-        lock.lock_shared().ok()?;
-        Some(lock)
+    pub fn kept_away(path: &Path) -> Option<LockFile> {
+        LockFile::take_shared(&beside(path, ".repair"), PATIENCE).ok()
     }
 
     /// Moves the index away, to a name that tells when.
@@ -55,14 +60,6 @@ impl<'a> Repair<'a> {
         }
         Ok(aside)
     }
-}
-
-fn lock_file(path: &Path) -> std::io::Result<File> {
-    File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(beside(path, ".repair"))
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {

@@ -4,6 +4,11 @@
 //! machine it runs on any; built again for AVX2 it is twice as fast, which is as fast as memory
 //! gives the rows.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "rows and the query have the same length"
+)]
+
 use super::Quantised;
 
 /// The rows of a matrix, or some of them in order.

@@ -95,5 +95,11 @@ impl Pace {
         };
         pause.failures += 1;
         pause.until = now + length;
+        tracing::info!(
+            name,
+            ?length,
+            failures = pause.failures,
+            "left alone for a while after a failure"
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use chela_core::ok_or_debug;
 use serde_json::Value;
 
 use crate::api::Family;
@@ -96,7 +97,11 @@ async fn fetch(
     key: Option<&Key>,
     wait: Duration,
 ) -> Option<Value> {
-    let client = http.client(url).ok()?;
+    let client = ok_or_debug!(
+        http.client(url),
+        "a server cannot be asked about its models",
+        url
+    )?;
     let mut request = match body {
         Some(body) => client
             .post(url)
@@ -108,8 +113,14 @@ async fn fetch(
         request = request.bearer_auth(key.expose());
     }
     let answer = async {
-        let mut response = request.send().await.ok()?;
+        let sent = request.send().await.map_err(reqwest::Error::without_url);
+        let mut response = ok_or_debug!(sent, "nobody answers about models", url)?;
         if !response.status().is_success() {
+            tracing::debug!(
+                url,
+                status = response.status().as_u16(),
+                "no answer about models"
+            );
             return None;
         }
         let mut bytes = Vec::new();
@@ -119,7 +130,11 @@ async fn fetch(
                 return None;
             }
         }
-        serde_json::from_slice(&bytes).ok()
+        ok_or_debug!(
+            serde_json::from_slice(&bytes),
+            "the answer about models is not JSON",
+            url
+        )
     };
     tokio::time::timeout(wait, answer).await.ok()?
 }

@@ -3,7 +3,7 @@
 
 use std::process::Stdio;
 
-use chela_core::HostEnv;
+use chela_core::{HostEnv, ok_or_debug};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -63,7 +63,8 @@ async fn output(command: &SecretCommand) -> Result<String, String> {
     });
     if let Some(mut stdin) = child.stdin.take() {
         // A command that reads nothing may be gone already.
-        let _ = stdin.write_all(wanted.to_string().as_bytes()).await;
+        let asked = stdin.write_all(wanted.to_string().as_bytes()).await;
+        ok_or_debug!(asked, "the command that gives a key was told nothing");
     }
     let mut text = String::new();
     if let Some(stdout) = child.stdout.take() {

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::{Key, KeySource};
 
 fn source(secret: Value, secrets: Value, host: &Host, env: &HostEnv) -> KeySource {
-    let secret: Secret = serde_json::from_value(secret).unwrap();
-    let secrets: Secrets = serde_json::from_value(secrets).unwrap();
+    let secret: Secret = chela_config::read_json(&secret).unwrap();
+    let secrets: Secrets = chela_config::read_json(&secrets).unwrap();
     KeySource::of(&secret, &secrets, host, env, "models.providers.x.apiKey")
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use chela_core::ContentHash;
 use chela_store::{ForeignQuery, TextMark};
 
-use super::keep::{named, text_mark};
+use super::keep::text_mark;
 use super::{Journal, JournalError};
 
 /// Texts shorter than this are not known again elsewhere: too many files say `ok`.
@@ -21,10 +21,10 @@ const LARGEST: u64 = chela_tools::MOST_FILE_BYTES;
 impl Journal {
     /// Whether a file holds text that was written in a turn that had read foreign text.
     pub fn is_foreign(&self, path: &Path) -> Result<bool, JournalError> {
-        let Some(name) = path.to_str() else {
+        let Ok(name) = self.name_of(path) else {
             return Ok(false);
         };
-        if self.knows(ForeignQuery::Path(name.to_owned()))? {
+        if self.knows(ForeignQuery::Path(name))? {
             return Ok(true);
         }
         let size = std::fs::metadata(path).map_or(0, |facts| facts.len());
@@ -46,16 +46,16 @@ impl Journal {
     /// The files that hold foreign text, by where they lie.
     pub fn foreign_files(&self) -> Result<Vec<PathBuf>, JournalError> {
         let found = self.look(|journal| journal.foreign_files())?;
-        let paths = found.unwrap_or_default().into_iter().map(PathBuf::from);
-        Ok(paths.collect())
+        let names = found.unwrap_or_default().into_iter();
+        Ok(names.map(|name| self.path_of(name)).collect())
     }
 
     /// Notes that a file the runtime itself wrote holds foreign text.
     pub fn mark_foreign(&self, path: &Path) -> Result<(), JournalError> {
         let text = std::fs::read(path).ok().map(|content| text_mark(&content));
         let known = text.filter(|text| text.size >= SHORTEST);
-        let path = named(path)?;
-        self.write(|journal| journal.mark_foreign(path, known))
+        let name = self.name_of(path)?;
+        self.write(|journal| journal.mark_foreign(&name, known))
     }
 
     /// The owner has read a file and stands for it as it is. Says whether it was foreign.
@@ -64,8 +64,8 @@ impl Journal {
             return Ok(false);
         }
         let hash = std::fs::read(path).ok().map(ContentHash::of);
-        let path = named(path)?;
-        self.write(|journal| journal.vouch(path, hash.map(|hash| *hash.as_bytes())))?;
+        let name = self.name_of(path)?;
+        self.write(|journal| journal.vouch(&name, hash.map(|hash| *hash.as_bytes())))?;
         Ok(true)
     }
 }

@@ -43,8 +43,8 @@ impl Journal {
         author: &Author<'_>,
         trust: TrustAfter,
     ) -> Result<ChangeId, JournalError> {
-        let path = named(change.path)?;
-        let keeps = change.keeps.map(named).transpose()?;
+        let path = self.name_of(change.path)?;
+        let keeps = change.keeps.map(|kept| self.kept_file(kept, &path));
         let packed = change.before.map(pack);
         let room = packed.as_ref().map_or(0, |packed| packed.len() as u64) + ROW;
         if room > self.retention.bytes {
@@ -53,13 +53,6 @@ impl Journal {
                 most: self.retention.bytes,
             });
         }
-        let kept_file = |kept: &str| KeptFile {
-            path: kept.to_owned(),
-            // A file that is written over is judged by what it was before.
-            text: (kept != path)
-                .then(|| text_on_disk(Path::new(kept)))
-                .flatten(),
-        };
         let change = NewChange {
             at: self.host.unix_millis(),
             session: author.session.to_owned(),
@@ -67,8 +60,9 @@ impl Journal {
             turn: author.turn.to_owned(),
             call: change.call.to_owned(),
             tool: change.tool.to_owned(),
-            path: path.to_owned(),
-            keeps: keeps.map(kept_file),
+            path,
+            keeps: keeps.transpose()?,
+            home: self.home().to_str().map(str::to_owned),
             what: change.in_words(),
             before: change.before.map(text_mark),
             packed_before: packed,
@@ -83,9 +77,22 @@ impl Journal {
         let id = self.write(|journal| journal.keep(change))?;
         if id % TIDY_EVERY == 1 {
             // Best effort: what is too much now is too much the next time as well.
-            let _ = self.tidy();
+            if let Err(error) = self.tidy() {
+                tracing::debug!(%error, "old changes stay in the journal for now");
+            }
         }
         Ok(ChangeId(id))
+    }
+
+    /// A file whose text lives on in the one that is called `path`.
+    fn kept_file(&self, kept: &Path, path: &str) -> Result<KeptFile, JournalError> {
+        let name = self.name_of(kept)?;
+        // A file that is written over is judged by what it was before.
+        let text = match name == path {
+            true => None,
+            false => text_on_disk(kept),
+        };
+        Ok(KeptFile { path: name, text })
     }
 
     /// A change that was kept came to nothing: it and what it did to the trust are forgotten.
@@ -135,10 +142,4 @@ pub(super) fn text_mark(content: &[u8]) -> TextMark {
 
 fn pack(bytes: &[u8]) -> Vec<u8> {
     zstd::bulk::compress(bytes, LEVEL).unwrap_or_default()
-}
-
-pub(super) fn named(path: &Path) -> Result<&str, JournalError> {
-    path.to_str().ok_or_else(|| JournalError::Name {
-        path: path.to_owned(),
-    })
 }

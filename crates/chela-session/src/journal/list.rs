@@ -1,6 +1,6 @@
 //! The changes on record.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use chela_core::ContentHash;
 use chela_store::{ChangeQuery, ChangeRecord};
@@ -37,6 +37,8 @@ pub struct Change {
     pub undone: Option<i64>,
     #[serde(skip)]
     pub(super) foreign_before: bool,
+    /// It was made in another home, of which this one is a copy.
+    pub elsewhere: bool,
 }
 
 /// Which changes to show.
@@ -59,14 +61,13 @@ impl Journal {
         Ok(found
             .unwrap_or_default()
             .into_iter()
-            .map(Change::of)
+            .map(|record| self.change_of(record))
             .collect())
     }
-}
 
-impl Change {
-    fn of(record: ChangeRecord) -> Self {
-        Self {
+    fn change_of(&self, record: ChangeRecord) -> Change {
+        Change {
+            elsewhere: self.is_elsewhere(Path::new(&record.path), record.home.as_deref()),
             id: record.number,
             at: record.at,
             session: record.session,
@@ -74,8 +75,8 @@ impl Change {
             turn: record.turn,
             call: record.call,
             tool: record.tool,
-            path: PathBuf::from(record.path),
-            keeps: record.keeps.map(PathBuf::from),
+            path: self.path_of(record.path),
+            keeps: record.keeps.map(|kept| self.path_of(kept)),
             what: record.what,
             tainted: record.tainted,
             before: record.before.map(ContentHash::from_bytes),

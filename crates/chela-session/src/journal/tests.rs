@@ -267,6 +267,54 @@ fn a_path_that_became_a_link_is_not_followed() {
 }
 
 #[test]
+fn files_of_the_home_are_kept_by_their_place_in_it() {
+    let desk = Desk::new();
+    let inside = desk.journal.home().join("workspace");
+    std::fs::create_dir_all(&inside).unwrap();
+    let inside = inside.join("a.md");
+    desk.keep(
+        "t1",
+        TAINTED,
+        &inside,
+        None,
+        Some("one and some more"),
+        None,
+    );
+    std::fs::write(&inside, "one and some more").unwrap();
+    let name = |desk: &Desk| -> String {
+        let raw = rusqlite::Connection::open(desk.journal.path()).unwrap();
+        raw.query_row("SELECT path FROM changes", [], |row| row.get(0))
+            .unwrap()
+    };
+    assert_eq!(name(&desk), "workspace/a.md");
+    assert_eq!(desk.list()[0].path, inside);
+    assert!(desk.journal.is_foreign(&inside).unwrap());
+
+    // As an older version wrote it: absolute, and without saying where.
+    let absolute = inside.to_str().unwrap();
+    let raw = rusqlite::Connection::open(desk.journal.path()).unwrap();
+    raw.execute("UPDATE changes SET path = ?1, home = NULL", [absolute])
+        .unwrap();
+    raw.execute("UPDATE foreign_files SET path = ?1", [absolute])
+        .unwrap();
+    let again = Journal::of(&desk.journal.host, &AgentId::main(), desk.journal.retention);
+    assert!(again.is_foreign(&inside).unwrap());
+    assert_eq!(again.list(ListAsk { limit: 9 }).unwrap()[0].path, inside);
+    assert_eq!(name(&desk), "workspace/a.md");
+
+    // An older entry of a home that was copied from elsewhere.
+    raw.execute(
+        "UPDATE changes SET path = '/elsewhere/a.md', home = NULL",
+        [],
+    )
+    .unwrap();
+    assert!(again.list(ListAsk { limit: 9 }).unwrap()[0].elsewhere);
+    let own = Journal::of(&desk.journal.host, &AgentId::main(), desk.journal.retention)
+        .with_workspace("/elsewhere".into());
+    assert!(!own.list(ListAsk { limit: 9 }).unwrap()[0].elsewhere);
+}
+
+#[test]
 fn a_crash_between_keeping_and_changing_loses_nothing() {
     let desk = Desk::new();
     let path = desk.path("a.md");

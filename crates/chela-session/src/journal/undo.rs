@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use chela_core::{ContentHash, Host, Trust};
+use chela_files::{ExpectedContent, PathLocks, Placement};
 use chela_store::ChangeQuery;
 use chela_tools::place::{
     Access, EntryKind, PlaceError, Places, PlacesSettings, Reach, Root, Spot,
@@ -65,6 +66,8 @@ pub enum Conflict {
     ChangedLater { by: i64 },
     /// Somebody else changed it since, or between two of the changes.
     ChangedElsewhere,
+    /// It was changed in another home, of which this one is a copy: the file is that home's.
+    OtherHome,
     /// It cannot be looked at.
     Unreadable { why: String },
 }
@@ -282,12 +285,17 @@ impl Journal {
         if now == step.content {
             return Ok(step);
         }
+        if first.elsewhere {
+            step.found = now.as_deref().map(ContentHash::of);
+            step.conflict = Some(Conflict::OtherHome);
+            return Ok(step);
+        }
         let broken = changes.windows(2).any(|two| two[0].after != two[1].before);
         let hash = now.as_deref().map(ContentHash::of);
         step.found = hash;
         if hash != last.after {
             let later = self.find(ChangeQuery::LaterOf {
-                path: first.path.to_string_lossy().into_owned(),
+                path: self.name_of(&first.path)?,
                 after: last.id,
             })?;
             step.conflict = Some(match later.first() {
@@ -310,6 +318,10 @@ impl Journal {
             why,
             done: Vec::new(),
         };
+        // Sessions that change the file meanwhile wait until it is as it is to be.
+        let _held = PathLocks::of(&self.host)
+            .hold([step.path.as_path()])
+            .map_err(|error| failed(error.to_string()))?;
         let (spot, now) = now(&self.host, &step.path).map_err(failed)?;
         let mut undone = Undone {
             path: step.path.clone(),
@@ -345,8 +357,10 @@ impl Journal {
         };
         let foreign = step.foreign;
         let kept = self.keep(&change, &author, TrustAfter::Restored { foreign })?;
-        if let Err(error) = put(&self.host, spot, &step.path, step.content.as_deref()) {
-            let _ = self.take_out(kept);
+        if let Err(error) = put(&self.host, spot, &change) {
+            if let Err(error) = self.take_out(kept) {
+                tracing::warn!(%error, "a change that was not made stays in the journal");
+            }
             return Err(failed(error));
         }
         let ChangeId(id) = kept;
@@ -398,25 +412,29 @@ fn now(host: &Host, path: &Path) -> Result<(Option<Spot>, Option<Vec<u8>>), Stri
     }
 }
 
-fn put(host: &Host, spot: Option<Spot>, path: &Path, content: Option<&[u8]>) -> Result<(), String> {
-    match (spot, content) {
-        (Some(spot), None) => spot.remove(),
-        (Some(spot), Some(bytes)) => spot.replace(bytes, host.entropy.as_ref()),
-        (None, None) => Ok(()),
-        (None, Some(bytes)) => {
-            let new = places(host).locate_new(&path.to_string_lossy());
-            match new {
-                Ok(spot) if spot.path() != path => {
-                    return Err(format!(
-                        "{} is now reached through a link; it is left alone",
-                        path.display()
-                    ));
-                }
-                new => new.and_then(|spot| spot.replace(bytes, host.entropy.as_ref())),
+/// Makes the change, if the file is still as it was read.
+fn put(host: &Host, spot: Option<Spot>, change: &FileChange<'_>) -> Result<(), String> {
+    let shown = change.path.display();
+    let expected = ExpectedContent::of(change.before);
+    let put = match (spot, change.before, change.after) {
+        (Some(spot), Some(before), None) => spot.remove_if(before),
+        (Some(spot), _, Some(bytes)) => spot.replace(bytes, expected),
+        (_, _, None) => return Ok(()),
+        (None, _, Some(bytes)) => match places(host).locate_new(&change.path.to_string_lossy()) {
+            Ok(spot) if spot.path() != change.path => {
+                return Err(format!(
+                    "{shown} is now reached through a link; it is left alone"
+                ));
             }
-        }
+            new => new.and_then(|spot| spot.replace(bytes, expected)),
+        },
+    };
+    match put.map_err(|error| error.to_string())? {
+        Placement::Placed => Ok(()),
+        Placement::Changed => Err(format!(
+            "{shown} was changed at this very moment; try again"
+        )),
     }
-    .map_err(|error| error.to_string())
 }
 
 fn in_words(against: &[UndoStep]) -> String {
@@ -427,6 +445,9 @@ fn in_words(against: &[UndoStep]) -> String {
             Some(Conflict::ChangedLater { by }) => {
                 format!("\n  {path} was changed again later, by change {by}")
             }
+            Some(Conflict::OtherHome) => format!(
+                "\n  {path} was changed in another home, of which this one is a copy; it is not this home's file"
+            ),
             Some(Conflict::Unreadable { why }) => format!("\n  {path} cannot be used: {why}"),
             Some(Conflict::ChangedElsewhere) | None => {
                 format!("\n  {path} was changed by someone else since")

@@ -9,8 +9,7 @@ pub(super) fn quote_values(head: &str) -> Option<String> {
     let mut quoted = String::with_capacity(head.len() + 64);
     let mut changed = false;
     let mut at = 0;
-    while at < lines.len() {
-        let line = lines[at];
+    while let Some(line) = lines.get(at) {
         at += 1;
         let Some(pair) = Pair::of(line).filter(|pair| trips(pair.value)) else {
             quoted.push_str(line);
@@ -105,9 +104,15 @@ fn trips(value: &str) -> bool {
     let last = value.chars().next_back();
     match first {
         // A quote that is never closed is not repaired: nobody knows where it should have ended.
-        '"' | '\'' => value[1..].contains(first) && !closes(&value[1..], first),
+        '"' | '\'' => {
+            let inner = value.get(1..).unwrap_or_default();
+            inner.contains(first) && !closes(inner, first)
+        }
         // `[a] [b]` is two lists to YAML and one hint to people.
-        '[' => last != Some(']') || value[1..value.len() - 1].contains(']'),
+        '[' => {
+            let inner = value.get(1..value.len() - 1);
+            last != Some(']') || inner.is_some_and(|inner| inner.contains(']'))
+        }
         '{' => last != Some('}'),
         '|' | '>' => {
             value

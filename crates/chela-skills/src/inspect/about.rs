@@ -1,5 +1,9 @@
 //! Whether a line does something or speaks of it: skills that teach security quote attacks.
 
+use super::tables::rule_lists;
+
+rule_lists! { "about.txt": TOPICS, WARNINGS, SIGNS, COMMANDS }
+
 /// How a line stands to what it names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum About {
@@ -10,80 +14,6 @@ pub(super) enum About {
     /// It teaches, lists signs of attacks, or is a pattern to search for.
     Speaks,
 }
-
-/// Words of people who write about attacks. Words such as "security" or "audit" are not among
-/// them: lures use those.
-const TOPICS: [&str; 54] = [
-    "detect",
-    "red flag",
-    "malicious",
-    "malware",
-    "suspicious",
-    "dangerous",
-    "attack",
-    "vulnerab",
-    "injection",
-    "exploit",
-    "threat",
-    "forbidden",
-    "not allowed",
-    "blocked",
-    "blocks ",
-    "reject",
-    "refuse",
-    "flag ",
-    "flags ",
-    "flagged",
-    "scan for",
-    "scans for",
-    "scanner",
-    "look for",
-    "check for",
-    "checks for",
-    "unsafe",
-    "insecure",
-    "bad:",
-    "wrong:",
-    "anti-pattern",
-    "antipattern",
-    "✗",
-    "❌",
-    "🚫",
-    "⛔",
-    "cve-",
-    "exfiltration",
-    "reverse shell",
-    "backdoor",
-    "phishing",
-    "obfuscat",
-    "typosquat",
-    "pentest",
-    "(destructive",
-    "warn about",
-    "warns about",
-    "red team",
-    "adversar",
-    "prohibited",
-    "危险",
-    "恶意",
-    "可疑",
-    "攻击",
-];
-
-const WARNINGS: [&str; 12] = [
-    "never ",
-    "don't ",
-    "do not ",
-    "avoid",
-    "deny",
-    "denied",
-    "must not",
-    "should not",
-    "禁止",
-    "不要",
-    "切勿",
-    "instead of ",
-];
 
 /// What a line of prose, a comment or a heading is about.
 pub(super) fn of(line: &str) -> About {
@@ -113,35 +43,6 @@ pub(super) fn without_names(line: &str) -> String {
 
 /// Whether a line is a pattern to search for rather than a command.
 pub(super) fn is_pattern(line: &str) -> bool {
-    const SIGNS: [&str; 12] = [
-        r"\s*",
-        r"\s+",
-        r".*\|",
-        r"\|",
-        r"\b",
-        "[^",
-        "(?i",
-        "(?:",
-        "re.compile",
-        "regex",
-        "pattern",
-        "severity",
-    ];
-    /// What begins like this is run, whatever a remark behind it says.
-    const COMMANDS: [&str; 12] = [
-        "curl ",
-        "wget ",
-        "bash ",
-        "sh ",
-        "sudo ",
-        "echo ",
-        "eval ",
-        "iex ",
-        "powershell",
-        "python",
-        "os.system",
-        "subprocess",
-    ];
     let searches = ["grep ", "rg ", "egrep "]
         .iter()
         .any(|tool| line.starts_with(tool));

@@ -113,7 +113,7 @@ fn zip_entry(bytes: &[u8], at: usize, left: &mut u64) -> Result<(Option<Entry>, 
 /// Where the directory of a zip archive is described: near its end.
 fn end_record(bytes: &[u8]) -> Option<usize> {
     let from = bytes.len().saturating_sub(22 + 0xffff);
-    let tail = &bytes[from..];
+    let tail = bytes.get(from..)?;
     tail.windows(4)
         .rposition(|window| window == b"PK\x05\x06")
         .map(|at| from + at)

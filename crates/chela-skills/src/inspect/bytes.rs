@@ -138,7 +138,9 @@ fn media(bytes: &[u8]) -> Option<&'static [&'static str]> {
 fn carries_archive(bytes: &[u8]) -> bool {
     const REACH: usize = 22 + 0xffff;
     let has = |bytes: &[u8], magic: &[u8]| bytes.windows(magic.len()).any(|part| part == magic);
-    let tail = &bytes[bytes.len().saturating_sub(REACH)..];
+    let tail = bytes
+        .get(bytes.len().saturating_sub(REACH)..)
+        .unwrap_or_default();
     has(tail, b"PK\x05\x06") && has(bytes, b"PK\x03\x04")
 }
 
@@ -178,10 +180,8 @@ fn text(bytes: &[u8]) -> Option<String> {
         if !bytes.len().is_multiple_of(2) {
             return None;
         }
-        let units: Vec<u16> = bytes[2..]
-            .chunks_exact(2)
-            .map(|pair| order([pair[0], pair[1]]))
-            .collect();
+        let (pairs, _) = bytes.get(2..)?.as_chunks::<2>();
+        let units: Vec<u16> = pairs.iter().map(|pair| order(*pair)).collect();
         String::from_utf16(&units).ok()
     };
     let text = match bytes {

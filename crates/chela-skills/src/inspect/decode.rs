@@ -168,7 +168,8 @@ fn escaped(line: &str) -> Option<String> {
     let mut bytes: Vec<u8> = Vec::new();
     let mut rest = line;
     while let Some(at) = rest.find("\\x").or_else(|| rest.find("\\u00")) {
-        let skip = if rest[at..].starts_with("\\x") { 2 } else { 4 };
+        let here = rest.get(at..).unwrap_or_default();
+        let skip = if here.starts_with("\\x") { 2 } else { 4 };
         let digits = rest.get(at + skip..at + skip + 2);
         bytes.extend(digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()));
         rest = rest.get(at + skip..).unwrap_or_default();
@@ -255,7 +256,7 @@ fn base85(text: &str) -> Option<Vec<u8>> {
                 .checked_add(u32::try_from(digit).ok()?)?;
         }
         let whole = value.to_be_bytes();
-        bytes.extend_from_slice(&whole[..group.len().saturating_sub(1)]);
+        bytes.extend(whole.iter().take(group.len().saturating_sub(1)));
     }
     Some(bytes)
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::net::Ipv4Addr;
 
 use super::page::{Page, Zone};
+use super::tables::rule_lists;
 use super::words::Words;
 
 /// What an address leads to.
@@ -29,217 +30,7 @@ pub(super) enum Place {
     Site,
 }
 
-const PASTES: [&str; 44] = [
-    "pastebin.com",
-    "paste.ee",
-    "glot.io",
-    "rentry.co",
-    "rentry.org",
-    "hastebin.com",
-    "ghostbin.com",
-    "dpaste.com",
-    "dpaste.org",
-    "termbin.com",
-    "0x0.st",
-    "transfer.sh",
-    "file.io",
-    "anonfiles.com",
-    "controlc.com",
-    "justpaste.it",
-    "telegra.ph",
-    "pastes.io",
-    "ix.io",
-    "sprunge.us",
-    "bashupload.com",
-    "catbox.moe",
-    "gofile.io",
-    "mega.nz",
-    "mediafire.com",
-    "cdn.discordapp.com",
-    "media.discordapp.net",
-    "privatebin.net",
-    "pastecode.io",
-    "paste.rs",
-    "codepad.org",
-    "jsonkeeper.com",
-    "npoint.io",
-    "textbin.net",
-    "snippet.host",
-    "tmpfiles.org",
-    "temp.sh",
-    "wetransfer.com",
-    "sendspace.com",
-    "zippyshare.com",
-    "pixeldrain.com",
-    "ufile.io",
-    "toptal.com/developers/hastebin",
-    "paste.c-net.org",
-];
-
-const INBOXES: [&str; 27] = [
-    "webhook.site",
-    "requestbin.com",
-    "requestbin.net",
-    "pipedream.net",
-    "hookbin.com",
-    "beeceptor.com",
-    "interact.sh",
-    "oast.fun",
-    "oast.pro",
-    "oast.live",
-    "oast.site",
-    "oast.me",
-    "oastify.com",
-    "burpcollaborator.net",
-    "requestcatcher.com",
-    "webhookinbox.com",
-    "postb.in",
-    "hookdeck.com",
-    "ptsv2.com",
-    "ptsv3.com",
-    "canarytokens.com",
-    "dnslog.cn",
-    "ceye.io",
-    "discord.com/api/webhooks",
-    "discordapp.com/api/webhooks",
-    "mockbin.org",
-    "typedwebhook.tools",
-];
-
-const TUNNELS: [&str; 28] = [
-    "ngrok.io",
-    "ngrok-free.app",
-    "ngrok-free.dev",
-    "ngrok.dev",
-    "ngrok.app",
-    "trycloudflare.com",
-    "loca.lt",
-    "localtunnel.me",
-    "serveo.net",
-    "localhost.run",
-    "pagekite.me",
-    "bore.pub",
-    "duckdns.org",
-    "no-ip.org",
-    "ddns.net",
-    "hopto.org",
-    "zapto.org",
-    "bit.ly",
-    "tinyurl.com",
-    "t.co",
-    "is.gd",
-    "cutt.ly",
-    "rb.gy",
-    "shorturl.at",
-    "goo.gl",
-    "ow.ly",
-    "rebrand.ly",
-    "tiny.cc",
-];
-
-const INSTALLERS: [&str; 66] = [
-    "bun.sh",
-    "bun.com",
-    "astral.sh",
-    "sh.rustup.rs",
-    "rustup.rs",
-    "get.docker.com",
-    "deno.land",
-    "install.python-poetry.org",
-    "get.pnpm.io",
-    "fnm.vercel.app",
-    "nodesource.com",
-    "fly.io",
-    "ollama.com",
-    "ollama.ai",
-    "foundry.paradigm.xyz",
-    "get.helm.sh",
-    "raw.githubusercontent.com/nvm-sh",
-    "raw.githubusercontent.com/homebrew",
-    "raw.githubusercontent.com/ohmyzsh",
-    "raw.githubusercontent.com/helm",
-    "raw.githubusercontent.com/junegunn",
-    "raw.githubusercontent.com/rbenv",
-    "raw.githubusercontent.com/pyenv",
-    "raw.githubusercontent.com/golangci",
-    "raw.githubusercontent.com/aquasecurity",
-    "raw.githubusercontent.com/anchore",
-    "raw.githubusercontent.com/k3d-io",
-    "sdk.cloud.google.com",
-    "cli.github.com",
-    "aka.ms",
-    "claude.ai",
-    "openclaw.ai",
-    "clawd.bot",
-    "molt.bot",
-    "railway.app",
-    "railway.com",
-    "vercel.com",
-    "tailscale.com",
-    "starship.rs",
-    "pyenv.run",
-    "get.volta.sh",
-    "mise.run",
-    "mise.jdx.dev",
-    "devbox.sh",
-    "get.jetify.com",
-    "nixos.org",
-    "install.determinate.systems",
-    "get.k3s.io",
-    "cursor.com",
-    "opencode.ai",
-    "get.sdkman.io",
-    "get.rvm.io",
-    "haskell.org",
-    "get-ghcup.haskell.org",
-    "julialang.org",
-    "install.julialang.org",
-    "solana.com",
-    "anza.xyz",
-    "supabase.com",
-    "get.pulumi.com",
-    "rclone.org",
-    "cloud.google.com",
-    "doppler.com",
-    "install.duckdb.org",
-    "dl.google.com",
-    "dot.net",
-];
-
-const FORGES: [&str; 12] = [
-    "github.com",
-    "raw.githubusercontent.com",
-    "gist.githubusercontent.com",
-    "gist.github.com",
-    "objects.githubusercontent.com",
-    "gitlab.com",
-    "bitbucket.org",
-    "codeberg.org",
-    "huggingface.co",
-    "sourceforge.net",
-    "codeload.github.com",
-    "git.sr.ht",
-];
-
-/// Sites whose second level belongs to whoever takes it.
-const SHARED: [&str; 16] = [
-    "github.io",
-    "vercel.app",
-    "netlify.app",
-    "pages.dev",
-    "workers.dev",
-    "onrender.com",
-    "herokuapp.com",
-    "repl.co",
-    "replit.app",
-    "glitch.me",
-    "web.app",
-    "firebaseapp.com",
-    "fly.dev",
-    "railway.app",
-    "amazonaws.com",
-    "run.app",
-];
+rule_lists! { "hosts.txt": PASTES, INBOXES, TUNNELS, INSTALLERS, FORGES, SHARED, PROGRAMS }
 
 /// An address as it stands in a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -273,29 +64,7 @@ impl Link {
     /// Whether the path ends like something that is unpacked or run.
     pub(super) fn is_program(&self) -> bool {
         let path = self.target.split(['?', '#']).next().unwrap_or_default();
-        [
-            ".zip",
-            ".rar",
-            ".7z",
-            ".dmg",
-            ".exe",
-            ".pkg",
-            ".msi",
-            ".scr",
-            ".bat",
-            ".cmd",
-            ".ps1",
-            ".vbs",
-            ".appimage",
-            ".jar",
-            ".hta",
-            ".iso",
-            ".deb",
-            ".rpm",
-            ".apk",
-        ]
-        .iter()
-        .any(|end| path.ends_with(end))
+        PROGRAMS.iter().any(|end| path.ends_with(end))
     }
 }
 
@@ -303,7 +72,9 @@ impl Link {
 pub(super) fn links(line: &str) -> Vec<Link> {
     let mut found = Vec::new();
     for (at, mark) in line.match_indices("://") {
-        let scheme = line[..at]
+        let scheme = line
+            .get(..at)
+            .unwrap_or_default()
             .rsplit(|c: char| !c.is_ascii_alphanumeric())
             .next()
             .unwrap_or_default();
@@ -314,7 +85,7 @@ pub(super) fn links(line: &str) -> Vec<Link> {
         let Some(web) = web else { continue };
         let plain = !web.ends_with('s') || *web == "ws";
         found.extend(link(
-            &line[at + mark.len()..],
+            line.get(at + mark.len()..).unwrap_or_default(),
             plain && !scheme.ends_with('s'),
         ));
     }
@@ -343,7 +114,10 @@ fn link(rest: &str, plain: bool) -> Option<Link> {
             c.is_whitespace() || "\"'`<>()[]{}|\\^,;*".contains(c) || c == '。' || c == '，'
         })
         .unwrap_or(rest.len());
-    let target = rest[..end].trim_end_matches(['.', ':', '!', '…']);
+    let target = rest
+        .get(..end)
+        .unwrap_or_default()
+        .trim_end_matches(['.', ':', '!', '…']);
     let near = target.is_empty() || target.starts_with('$');
     let target = target
         .rsplit_once('@')
@@ -362,7 +136,8 @@ fn bare(line: &str) -> Vec<Link> {
     let mut found = Vec::new();
     for tool in ["curl ", "wget "] {
         for (at, _) in line.match_indices(tool) {
-            let words = line[at + tool.len()..].split_whitespace().take(8);
+            let rest = line.get(at + tool.len()..).unwrap_or_default();
+            let words = rest.split_whitespace().take(8);
             let word = words
                 .map(|word| word.trim_matches(['"', '\'', '`', ')', '(']))
                 .take_while(|word| !word.starts_with(['|', '>', '&', ';']))

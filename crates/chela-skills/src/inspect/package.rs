@@ -58,12 +58,20 @@ impl Package {
 
     /// A package of a single text, as data sets keep them.
     pub fn of_text(path: &str, text: &str) -> Self {
-        let mut reading = Reading::new(Path::new(""), Sight::First);
-        reading.content(path, text.as_bytes(), Layer::Outer);
+        let package = Self::of_files([(path, text.as_bytes())]);
         Self {
             name: written_name(text).unwrap_or_default(),
-            ..reading.package
+            ..package
         }
+    }
+
+    /// A package that lies nowhere: paths and what the files hold.
+    pub fn of_files<'f>(files: impl IntoIterator<Item = (&'f str, &'f [u8])>) -> Self {
+        let mut reading = Reading::new(Path::new(""), Sight::First);
+        for (path, bytes) in files {
+            reading.content(path, bytes, Layer::Outer);
+        }
+        reading.finish(Path::new(""))
     }
 }
 

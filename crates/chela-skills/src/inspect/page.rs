@@ -70,11 +70,15 @@ impl Page {
         let Some(line) = self.lines.get(at) else {
             return &[];
         };
-        let from = self.lines[..at].partition_point(|other| other.number + reach < line.number);
+        let from = self
+            .lines
+            .get(..at)
+            .unwrap_or_default()
+            .partition_point(|other| other.number + reach < line.number);
         let to = self
             .lines
             .partition_point(|other| other.number <= line.number.saturating_add(reach));
-        &self.lines[from..to.max(from)]
+        self.lines.get(from..to.max(from)).unwrap_or_default()
     }
 }
 

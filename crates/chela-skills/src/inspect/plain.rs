@@ -40,27 +40,27 @@ fn unsplit(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut at = 0;
     let letter = |at: usize| chars.get(at).is_some_and(|c| c.is_ascii_alphabetic());
-    while at < chars.len() {
+    while let Some(this) = chars.get(at) {
         let before = at > 0 && letter(at - 1);
-        let pair = matches!(chars[at], '"' | '\'') && chars.get(at + 1) == Some(&chars[at]);
+        let pair = matches!(this, '"' | '\'') && chars.get(at + 1) == Some(this);
         if before && pair && letter(at + 2) {
             at += 2;
             continue;
         }
         // `w\get`: two letters follow, unlike an escape such as `\n`.
         if before
-            && chars[at] == '\\'
+            && *this == '\\'
             && letter(at + 1)
             && letter(at + 2)
             && !matches!(
-                chars[at + 1],
-                'n' | 't' | 'r' | 'x' | 'u' | 's' | 'b' | 'w' | 'd'
+                chars.get(at + 1),
+                Some('n' | 't' | 'r' | 'x' | 'u' | 's' | 'b' | 'w' | 'd')
             )
         {
             at += 1;
             continue;
         }
-        plain.push(chars[at]);
+        plain.push(*this);
         at += 1;
     }
     plain
@@ -206,8 +206,8 @@ impl Variables {
         let mut rest = line;
         let mut changed = false;
         while let Some(at) = rest.find('$') {
-            plain.push_str(&rest[..at]);
-            rest = &rest[at + 1..];
+            plain.push_str(rest.get(..at).unwrap_or_default());
+            rest = rest.get(at + 1..).unwrap_or_default();
             let (name, after) = match rest.strip_prefix('{') {
                 Some(inner) => match inner.split_once('}') {
                     Some((name, after)) => (name, after),
@@ -236,5 +236,5 @@ impl Variables {
 
 fn unquoted(value: &str) -> Option<&str> {
     let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
-    value[1..].split_once(quote).map(|(inner, _)| inner)
+    value.get(1..)?.split_once(quote).map(|(inner, _)| inner)
 }

@@ -112,7 +112,9 @@ pub(super) fn look_at_all(pages: &[Page], known: &Known) -> Vec<Finding> {
 
 /// A command word in letters of two scripts.
 fn posing(page: &Page, at: usize, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     if line.posing
         && line
             .words

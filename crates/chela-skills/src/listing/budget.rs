@@ -47,12 +47,13 @@ impl<'a> Plan<'a> {
         };
         let mut per_source = std::collections::HashMap::new();
         for at in order.iter().take(limits.max_skills_in_prompt) {
-            let of_source = per_source
-                .entry(&request.skills[*at].source)
-                .or_insert(0usize);
+            let Some(skill) = request.skills.get(*at) else {
+                continue;
+            };
+            let of_source = per_source.entry(&skill.source).or_insert(0usize);
             if *of_source < limits.max_skills_loaded_per_source {
                 *of_source += 1;
-                plan.fates[*at] = Fate::Described;
+                plan.set_fate(*at, Fate::Described);
             }
         }
         plan.fit(&order, budget);
@@ -74,7 +75,7 @@ impl<'a> Plan<'a> {
         let described: Vec<usize> = order
             .iter()
             .copied()
-            .filter(|at| self.fates[*at] == Fate::Described)
+            .filter(|at| self.fates.get(*at) == Some(&Fate::Described))
             .collect();
         let kept = largest(0, described.len(), |kept| {
             self.with_described(&described, kept).fits(budget)
@@ -101,17 +102,23 @@ impl<'a> Plan<'a> {
     /// Only the first `kept` of these stay described.
     fn with_described(&self, described: &[usize], kept: usize) -> Self {
         let mut plan = self.with_cap(self.cap);
-        for at in &described[kept..] {
-            plan.fates[*at] = Fate::Named;
+        for at in described.iter().skip(kept) {
+            plan.set_fate(*at, Fate::Named);
         }
         plan
+    }
+
+    fn set_fate(&mut self, at: usize, fate: Fate) {
+        if let Some(of_skill) = self.fates.get_mut(at) {
+            *of_skill = fate;
+        }
     }
 
     /// Only the first `listed` of all stay in the list.
     fn with_listed(&self, order: &[usize], listed: usize) -> Self {
         let mut plan = self.with_cap(self.cap);
-        for at in &order[listed..] {
-            plan.fates[*at] = Fate::LeftOut;
+        for at in order.iter().skip(listed) {
+            plan.set_fate(*at, Fate::LeftOut);
         }
         plan
     }
@@ -178,18 +185,17 @@ impl<'a> Plan<'a> {
 /// what nothing else does.
 fn by_importance(request: &ListingRequest<'_>) -> Vec<usize> {
     let weight = |skill: &&Skill| request.uses.weight(&skill.name, request.now);
-    let weights: Vec<f64> = request.skills.iter().map(weight).collect();
-    let mut order: Vec<usize> = (0..request.skills.len()).collect();
-    order.sort_by(|a, b| {
-        let (x, y) = (request.skills[*a], request.skills[*b]);
+    let weighed = request.skills.iter().map(|skill| (skill, weight(skill)));
+    let mut order: Vec<(usize, (&&Skill, f64))> = weighed.enumerate().collect();
+    order.sort_by(|(_, (x, x_weight)), (_, (y, y_weight))| {
         let workspace = y.source.is_workspace().cmp(&x.source.is_workspace());
         workspace
-            .then_with(|| weights[*b].total_cmp(&weights[*a]))
+            .then_with(|| y_weight.total_cmp(x_weight))
             .then_with(|| y.level.cmp(&x.level))
             .then_with(|| y.modified.cmp(&x.modified))
             .then_with(|| x.name.cmp(&y.name))
     });
-    order
+    order.into_iter().map(|(at, _)| at).collect()
 }
 
 /// The largest number from `low` to `high` for which something holds, when it holds for all

@@ -63,12 +63,12 @@ fn humps(word: &str) -> Vec<&str> {
     let mut before_lower = false;
     for (at, c) in word.char_indices() {
         if c.is_uppercase() && before_lower {
-            parts.push(&word[start..at]);
+            parts.extend(word.get(start..at));
             start = at;
         }
         before_lower = c.is_lowercase();
     }
-    parts.push(&word[start..]);
+    parts.extend(word.get(start..));
     if parts.len() < 2 || parts.iter().any(|part| part.len() < 3) {
         Vec::new()
     } else {

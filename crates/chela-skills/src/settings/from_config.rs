@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chela_config::model;
-use chela_config::{AgentView, KeyPath, Kind, Loaded};
+use chela_config::{AgentView, KeyPath, Loaded, NodeKind};
 use chela_core::HostEnv;
 
 use super::{
@@ -87,11 +87,11 @@ pub fn config_is_on(loaded: &Loaded, path: &str) -> bool {
         .and_then(|path| loaded.get(&path).cloned());
     match node.map(|node| node.kind) {
         None => ON_BY_DEFAULT.contains(&path),
-        Some(Kind::Null) => false,
-        Some(Kind::Bool(value)) => value,
-        Some(Kind::Number(number)) => number.as_f64() != Some(0.0),
-        Some(Kind::String(text)) => !text.trim().is_empty(),
-        Some(Kind::Array(_) | Kind::Object(_)) => true,
+        Some(NodeKind::Null) => false,
+        Some(NodeKind::Bool(value)) => value,
+        Some(NodeKind::Number(number)) => number.as_f64() != Some(0.0),
+        Some(NodeKind::String(text)) => !text.trim().is_empty(),
+        Some(NodeKind::Array(_) | NodeKind::Object(_)) => true,
     }
 }
 

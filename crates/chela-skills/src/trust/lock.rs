@@ -1,11 +1,13 @@
 //! `state/trust.json`: what was trusted, by hash, with everything others keep in that file.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use chela_core::{ContentHash, Host};
+use chela_files::LockFile;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -13,6 +15,9 @@ use super::{Policy, ScanReport, ScanVerdict, SkillContents, SkillScanner, TrustS
 use crate::disk;
 use crate::settings::OnChange;
 use crate::skill::Skill;
+
+/// How long one command waits for another.
+const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The record of the owner's trust in skills and project folders.
 #[derive(Debug, Clone)]
@@ -256,10 +261,9 @@ impl TrustLock {
             path: path.clone(),
             source,
         };
-        disk::create_dir(path.parent().unwrap_or(&self.state_dir)).map_err(failed)?;
         // Two commands at once must not undo each other's keys.
-        let guard = File::create(path.with_extension("json.lock")).map_err(failed)?;
-        guard.lock().map_err(failed)?;
+        let _lock = LockFile::take(&path.with_extension("json.lock"), LOCK_PATIENCE)
+            .map_err(|error| failed(error.into()))?;
         let mut document = read_document(&path).map_err(|why| LockError::Broken {
             path: path.clone(),
             why,

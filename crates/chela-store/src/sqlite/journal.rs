@@ -74,7 +74,9 @@ impl JournalStore for SqliteJournalStore {
             let gone = forgotten.await?;
             if gone > 0 {
                 // Somebody may be reading: then the room is given back another time.
-                let _ = self.give_room_back().await;
+                if let Err(error) = self.give_room_back().await {
+                    tracing::debug!(%error, "the room of old changes is not given back yet");
+                }
             }
             Ok(gone)
         })
@@ -120,6 +122,21 @@ impl JournalStore for SqliteJournalStore {
             foreign::clear(tx, &path)?;
             if let Some(hash) = text {
                 tx.execute("DELETE FROM foreign_texts WHERE hash = ?1", [hash])?;
+            }
+            Ok(())
+        })
+    }
+
+    fn adopt_names(&self, home: &str) -> StoreFuture<'_, ()> {
+        let home = home.to_owned();
+        Box::pin(async move {
+            let looked_for = home.clone();
+            let any = self
+                .engine
+                .read(move |connection| Ok(changes::has_names_in(connection, &looked_for)?));
+            if any.await? {
+                self.write(move |tx| changes::adopt_names(tx, &home))
+                    .await?;
             }
             Ok(())
         })

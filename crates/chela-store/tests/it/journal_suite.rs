@@ -23,6 +23,7 @@ fn change(turn: &str, path: &str) -> NewChange {
         call: format!("call-{turn}"),
         tool: "write".to_owned(),
         path: path.to_owned(),
+        home: Some("/home".to_owned()),
         keeps: None,
         what: "1 line".to_owned(),
         before: None,
@@ -267,5 +268,31 @@ fn what_is_old_or_too_much_is_forgotten_but_not_what_is_foreign() {
         assert_eq!(block_on(store.foreign_files()).unwrap().len(), 6);
         let next = keep(store, change("t2", "/x"));
         assert!(next > left[0], "a number is given once");
+    });
+}
+
+#[test]
+fn names_in_a_home_become_relative_to_it() {
+    with_each(&JOURNAL_STORES, |store| {
+        for path in ["/home/a", "/home2/b", "/home0", "/elsewhere"] {
+            keep(
+                store,
+                NewChange {
+                    tainted: true,
+                    keeps: Some(KeptFile {
+                        path: path.to_owned(),
+                        text: None,
+                    }),
+                    ..change("t1", path)
+                },
+            );
+        }
+        block_on(store.adopt_names("/home")).unwrap();
+        let found = block_on(store.changes(ChangeQuery::Newest { limit: 9 })).unwrap();
+        let names: Vec<_> = found.iter().map(|change| change.path.as_str()).collect();
+        assert_eq!(names, ["/elsewhere", "/home0", "/home2/b", "a"]);
+        assert_eq!(found[3].keeps.as_deref(), Some("a"));
+        assert_eq!(found[3].home.as_deref(), Some("/home"));
+        assert!(has_path(store, "a") && !has_path(store, "/home/a"));
     });
 }

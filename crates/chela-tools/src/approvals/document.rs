@@ -4,12 +4,12 @@
 //! `exec-approvals.json` in the state folder, version 1. A file that cannot be read denies
 //! everything: it is never taken for an empty one. Keys that are not known here are kept.
 
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use chela_config::model::{ExecAsk, ExecSecurity};
 use chela_core::{AgentId, ContentHash, Host};
+use chela_files::{FileMode, LockFile, write_file};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -210,45 +210,21 @@ impl Document {
             path: path.to_owned(),
             error,
         };
-        let text = serde_json::to_string_pretty(self).map_err(|error| wrong(error.into()))?;
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(wrong)?;
-        }
-        let new = path.with_extension(format!("json.{}.new", std::process::id()));
-        let written = std::fs::File::options()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&new)
-            .and_then(|mut file| {
-                writeln!(file, "{text}")?;
-                file.sync_all()
-            })
-            .and_then(|()| std::fs::rename(&new, path));
-        written.map_err(|error| {
-            let _ = std::fs::remove_file(&new);
-            wrong(error)
-        })
+        let mut text = serde_json::to_string_pretty(self).map_err(|error| wrong(error.into()))?;
+        text.push('\n');
+        write_file(path, text.as_bytes(), FileMode::Private).map_err(|error| wrong(error.into()))
     }
 
     /// Reads, changes and replaces the document. Two programs that change it at once take turns.
     pub fn change(path: &Path, change: impl FnOnce(&mut Self)) -> Result<Self, DocumentError> {
-        let wrong = |error| DocumentError::Write {
-            path: path.to_owned(),
-            error,
-        };
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(wrong)?;
-        }
-        let lock = std::fs::File::options()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(path.with_extension("json.lock"))
-            .map_err(wrong)?;
-        lock.lock().map_err(wrong)?;
+        const PATIENCE: Duration = Duration::from_secs(10);
+        let _lock =
+            LockFile::take(&path.with_extension("json.lock"), PATIENCE).map_err(|error| {
+                DocumentError::Write {
+                    path: path.to_owned(),
+                    error: error.into(),
+                }
+            })?;
         let mut document = Self::load(path)?;
         change(&mut document);
         document.save(path)?;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 
 use chela_config::model::{Exec, ExecSecurity};
-use chela_core::{AgentId, ContentHash, Host};
+use chela_core::{AgentId, ContentHash, Host, ok_or_debug};
 
 use super::document::{Document, DocumentError};
 use super::limits::{Answer, Review, Rules};
@@ -321,7 +321,7 @@ impl Gate {
             return;
         }
         let now = self.now();
-        let _ = Document::change(&self.setup.document, |document| {
+        let noted = Document::change(&self.setup.document, |document| {
             let lists = document.agents.values_mut();
             for entry in lists.flat_map(|agent| &mut agent.allowlist) {
                 if !entry.id.is_empty() && ids.contains(&entry.id) {
@@ -333,6 +333,7 @@ impl Gate {
                 }
             }
         });
+        ok_or_debug!(noted, "the use of an approval is not noted");
     }
 
     fn now(&self) -> u64 {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chela_core::ContentHash;
+use chela_files::{ExpectedContent, Placement};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -10,7 +11,7 @@ use super::change::Change;
 use super::masked;
 use super::near::closest;
 use super::text::{self, Ending, Text};
-use super::{Files, MOST_FILE_BYTES};
+use super::{Files, MOST_FILE_BYTES, MOST_TRIES, keeps_changing};
 use crate::blocking::{Blocking, Foreseen, Job};
 use crate::place::{Access, Spot};
 use crate::schema::{Kind, Schema};
@@ -64,35 +65,46 @@ fn effect(files: &Files, arguments: &Arguments) -> Effect {
 }
 
 fn edit(files: &Files, arguments: Arguments, job: &Job) -> Output {
-    let spot = match files.places.locate(&arguments.path, Access::Write) {
-        Ok(spot) => spot,
-        Err(error) => return files.refused(&arguments.path, &error),
-    };
-    let (before, text) = match whole_text(files, &spot) {
+    let locate = || files.places.locate(&arguments.path, Access::Write);
+    for _ in 0..MOST_TRIES {
+        // Nobody else changes the file from before it is read until it is replaced.
+        let (spot, _held) = match files.hold(&arguments.path, locate) {
+            Ok(found) => found,
+            Err(refused) => return refused,
+        };
+        if let Some(output) = edit_once(files, &spot, &arguments, job) {
+            return output;
+        }
+    }
+    keeps_changing(&arguments.path)
+}
+
+/// `None` when something that knows no locks saved the file meanwhile: then the text is looked for
+/// in what stands there now.
+fn edit_once(files: &Files, spot: &Spot, arguments: &Arguments, job: &Job) -> Option<Output> {
+    let (before, text) = match whole_text(files, spot) {
         Ok(found) => found,
-        Err(refused) => return refused,
+        Err(refused) => return Some(refused),
     };
     // Matched as it is shown, so that a stand-in matches and a part of a secret does not.
     let masked = files.redactor.mask(&text.body);
     let seen = &masked.text;
-    let (old, new) = match fitted(&text, seen, &arguments) {
-        Some(pair) => pair,
-        None => {
-            return Output::failed("edit: oldText and newText are the same; nothing would change.");
-        }
+    let Some((old, new)) = fitted(&text, seen, arguments) else {
+        let why = "edit: oldText and newText are the same; nothing would change.";
+        return Some(Output::failed(why));
     };
     let count = seen.matches(&old).count();
     let all = arguments.replace_all == Some(true);
     let body = match (count, all) {
-        (0, _) => return missing(files, &spot, seen, &old),
+        (0, _) => return Some(missing(files, spot, seen, &old)),
         (1, _) => seen.replacen(&old, &new, 1),
         (_, true) => seen.replace(&old, &new),
         (count, false) => {
-            return Output::failed(format!(
+            return Some(Output::failed(format!(
                 "oldText occurs {count} times in {}, at lines {}. Give more lines around the one you mean, or set replaceAll.",
                 spot.shown(),
                 lines_of(seen, &old)
-            ));
+            )));
         }
     };
     let restored = masked.restore(&body);
@@ -100,11 +112,11 @@ fn edit(files: &Files, arguments: Arguments, job: &Job) -> Output {
     let bytes = match text.shape.encode(body) {
         Ok(bytes) => bytes,
         Err(c) => {
-            return Output::failed(format!(
+            return Some(Output::failed(format!(
                 "{} is {} and cannot hold `{c}`. Use other characters, or write the whole file anew.",
                 spot.shown(),
                 text.shape.encoding.as_str()
-            ));
+            )));
         }
     };
     let made = FileChange {
@@ -117,11 +129,18 @@ fn edit(files: &Files, arguments: Arguments, job: &Job) -> Output {
     };
     let kept = match files.keep(spot.shown(), &made) {
         Ok(kept) => kept,
-        Err(refused) => return refused,
+        Err(refused) => return Some(refused),
     };
-    if let Err(error) = spot.replace(&bytes, files.entropy.as_ref()) {
-        files.not_made(kept);
-        return files.refused(&arguments.path, &error);
+    match spot.replace(&bytes, ExpectedContent::Bytes(&before)) {
+        Ok(Placement::Placed) => {}
+        Ok(Placement::Changed) => {
+            files.not_made(kept);
+            return None;
+        }
+        Err(error) => {
+            files.not_made(kept);
+            return Some(files.refused(&arguments.path, &error));
+        }
     }
     let change = Change::between(&text.body, body);
     let places = match count {
@@ -130,13 +149,15 @@ fn edit(files: &Files, arguments: Arguments, job: &Job) -> Output {
     };
     let said = change.map_or_else(String::new, |change| format!(": {change}"));
     let about = masked::told(&restored);
-    Output::said(format!("Edited {}{places}{said}.{about}", spot.shown())).with_details(json!({
+    let details = json!({
         "path": spot.shown(),
         "replaced": count,
         "before": text.shape.encode(&text.body).ok().map(ContentHash::of),
         "after": ContentHash::of(&bytes),
         "change": change.map(Change::to_json),
-    }))
+    });
+    let said = format!("Edited {}{places}{said}.{about}", spot.shown());
+    Some(Output::said(said).with_details(details))
 }
 
 /// The bytes and the text of a file that is to be changed.

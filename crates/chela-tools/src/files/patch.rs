@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use chela_core::ContentHash;
 use chela_core::secret::Masked;
+use chela_files::{ExpectedContent, Placement};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -15,7 +16,7 @@ use super::change::Change;
 use super::edit::whole_text;
 use super::masked;
 use super::text::Shape;
-use super::{Files, MOST_FILE_BYTES, counted};
+use super::{Files, MOST_FILE_BYTES, MOST_TRIES, busy, counted, keeps_changing};
 use crate::blocking::{Blocking, Foreseen, Job};
 use crate::fuzzing::PatchedText;
 use crate::place::{Access, EntryKind, PlaceError, Spot};
@@ -114,24 +115,61 @@ fn patch(files: &Files, arguments: Arguments, job: &Job) -> Output {
             ));
         }
     };
+    for _ in 0..MOST_TRIES {
+        // Nobody else changes the files from before they are read until all are replaced.
+        let spots: Vec<Spot> = sections
+            .iter()
+            .flat_map(|section| spots_of(files, section))
+            .collect();
+        let held = files.locks.hold(spots.iter().map(Spot::path));
+        let _held = match held {
+            Ok(held) => held,
+            Err(error) => return busy("The files of the patch", &error.to_string()),
+        };
+        if let Some(output) = patch_once(files, &sections, job) {
+            return output;
+        }
+    }
+    keeps_changing("A file of the patch")
+}
+
+/// The places a section is about, as far as they can be found.
+fn spots_of(files: &Files, section: &Section) -> Vec<Spot> {
+    let places = &files.patch_places;
+    let found = match section {
+        Section::Add { path, .. } => vec![places.locate_new(path)],
+        Section::Delete { path } => vec![places.locate(path, Access::Write)],
+        Section::Update { path, move_to, .. } => {
+            let mut found = vec![places.locate(path, Access::Write)];
+            found.extend(move_to.iter().map(|to| places.locate_new(to)));
+            found
+        }
+    };
+    found.into_iter().flatten().collect()
+}
+
+/// `None` when something that knows no locks saved one of the files meanwhile: all are as they
+/// were, and the patch is tried on what stands there now.
+fn patch_once(files: &Files, sections: &[Section], job: &Job) -> Option<Output> {
     let mut outcomes: Vec<Outcome> = Vec::new();
-    for section in &sections {
+    for section in sections {
         match plan(files, section, &outcomes) {
             Ok(planned) => outcomes.extend(planned),
-            Err(refused) => return nothing_changed(refused),
+            Err(refused) => return Some(nothing_changed(refused)),
         }
     }
     match commit(files, &outcomes, &job.call) {
-        Ok(()) => {
+        Ok(Placement::Changed) => None,
+        Ok(Placement::Placed) => {
             let said: Vec<&str> = outcomes
                 .iter()
                 .map(|outcome| outcome.said.as_str())
                 .filter(|said| !said.is_empty())
                 .collect();
             let details: Vec<Value> = outcomes.iter().map(Outcome::with_hashes).collect();
-            Output::said(said.join("\n")).with_details(json!({ "files": details }))
+            Some(Output::said(said.join("\n")).with_details(json!({ "files": details })))
         }
-        Err(refused) => refused,
+        Err(refused) => Some(refused),
     }
 }
 
@@ -281,9 +319,9 @@ fn removed(files: &Files, spot: Spot, verb: &str) -> Result<Outcome, Output> {
     })
 }
 
-/// Makes all changes; when one fails, those before it are taken back. What they replace is kept
-/// before the first is made.
-fn commit(files: &Files, outcomes: &[Outcome], call: &str) -> Result<(), Output> {
+/// Makes all changes; when one fails or finds another file than it was made for, those before it
+/// are taken back. What they replace is kept before the first is made.
+fn commit(files: &Files, outcomes: &[Outcome], call: &str) -> Result<Placement, Output> {
     let mut kept: Vec<Option<ChangeId>> = Vec::new();
     for outcome in outcomes {
         match files.keep(outcome.spot.shown(), &outcome.change(call)) {
@@ -294,33 +332,47 @@ fn commit(files: &Files, outcomes: &[Outcome], call: &str) -> Result<(), Output>
             }
         }
     }
-    let put = |spot: &Spot, bytes: Option<&Vec<u8>>| match bytes {
-        Some(bytes) => spot.replace(bytes, files.entropy.as_ref()),
-        None => spot.remove(),
-    };
     for (done, outcome) in outcomes.iter().enumerate() {
-        let Err(error) = put(&outcome.spot, outcome.after.as_ref()) else {
-            continue;
+        let failed = match outcome.put() {
+            Ok(Placement::Placed) => continue,
+            Ok(Placement::Changed) => None,
+            Err(error) => Some(error),
         };
         let mut undone = Vec::new();
         for (at, kept) in kept.iter().enumerate().rev() {
-            match at < done && undo(files, &outcomes[at]).is_err() {
-                true => undone.push(outcomes[at].spot.shown().to_owned()),
-                false => files.not_made(*kept),
+            let back = outcomes.get(..done).and_then(|done| done.get(at));
+            match back.filter(|back| take_back(files, back).is_err()) {
+                Some(left) => undone.push(left.spot.shown().to_owned()),
+                None => files.not_made(*kept),
             }
         }
-        return Err(match undone.as_slice() {
-            [] => nothing_changed(files.refused(outcome.spot.shown(), &error)),
-            left => Output::failed(format!(
+        let error = failed.unwrap_or_else(|| PlaceError::Changed {
+            path: outcome.spot.shown().to_owned(),
+        });
+        return match (undone.as_slice(), error) {
+            ([], PlaceError::Changed { .. }) => Ok(Placement::Changed),
+            ([], error) => Err(nothing_changed(files.refused(outcome.spot.shown(), &error))),
+            (left, error) => Err(Output::failed(format!(
                 "{error} Changes to {} could not be taken back; look at them.",
                 left.join(", ")
-            )),
-        });
+            ))),
+        };
     }
-    Ok(())
+    Ok(Placement::Placed)
 }
 
 impl Outcome {
+    /// Makes the change, if the file is still the one it was made for.
+    fn put(&self) -> Result<Placement, PlaceError> {
+        match (&self.after, &self.before) {
+            (Some(bytes), before) => self
+                .spot
+                .replace(bytes, ExpectedContent::of(before.as_deref())),
+            (None, Some(before)) => self.spot.remove_if(before),
+            (None, None) => Ok(Placement::Placed),
+        }
+    }
+
     fn change<'a>(&'a self, call: &'a str) -> FileChange<'a> {
         FileChange {
             path: self.spot.path(),
@@ -333,15 +385,26 @@ impl Outcome {
     }
 }
 
-/// Puts back what was there.
-fn undo(files: &Files, outcome: &Outcome) -> Result<(), PlaceError> {
-    match &outcome.before {
-        Some(bytes) => outcome.spot.replace(bytes, files.entropy.as_ref()),
-        None => {
+/// Puts back what was there, unless somebody has saved there since.
+fn take_back(files: &Files, outcome: &Outcome) -> Result<(), PlaceError> {
+    let put = match (&outcome.before, &outcome.after) {
+        (Some(before), after) => {
+            let expected = ExpectedContent::of(after.as_deref());
+            outcome.spot.replace(before, expected)?
+        }
+        (None, Some(after)) => {
             // The spot was empty when it was found; now the new file stands there.
             let path = outcome.spot.path().to_string_lossy();
-            files.patch_places.locate(&path, Access::Write)?.remove()
+            let now = files.patch_places.locate(&path, Access::Write)?;
+            now.remove_if(after)?
         }
+        (None, None) => Placement::Placed,
+    };
+    match put {
+        Placement::Placed => Ok(()),
+        Placement::Changed => Err(PlaceError::Changed {
+            path: outcome.spot.shown().to_owned(),
+        }),
     }
 }
 

@@ -7,6 +7,7 @@ mod editing;
 mod hiding;
 mod keeping;
 mod looking;
+mod meanwhile;
 mod patching;
 
 #[test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chela_core::ContentHash;
+use chela_files::{ExpectedContent, Placement};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -56,9 +57,10 @@ fn effect(files: &Files, arguments: &Arguments) -> Effect {
 
 fn write(files: &Files, arguments: Arguments, job: &Job) -> Output {
     let Arguments { path, content } = arguments;
-    let spot = match files.places.locate_new(&path) {
-        Ok(spot) => spot,
-        Err(error) => return files.refused(&path, &error),
+    // Nobody else changes the file from before it is read until it is replaced.
+    let (spot, _held) = match files.hold(&path, || files.places.locate_new(&path)) {
+        Ok(found) => found,
+        Err(refused) => return refused,
     };
     let before = match before(files, &spot) {
         Ok(before) => before,
@@ -86,9 +88,25 @@ fn write(files: &Files, arguments: Arguments, job: &Job) -> Output {
         Ok(kept) => kept,
         Err(refused) => return refused,
     };
-    if let Err(error) = spot.replace(&bytes, files.entropy.as_ref()) {
-        files.not_made(kept);
-        return files.refused(&path, &error);
+    let expected = match (&before, spot.kind()) {
+        (Some(bytes), _) => ExpectedContent::Bytes(bytes),
+        (None, EntryKind::Absent) => ExpectedContent::Absent,
+        // It could not be read, and nobody expects to take the change back.
+        (None, _) => ExpectedContent::Anything,
+    };
+    match spot.replace(&bytes, expected) {
+        Ok(Placement::Placed) => {}
+        Ok(Placement::Changed) => {
+            files.not_made(kept);
+            return Output::failed(format!(
+                "{} was not written: something else saved it at this very moment. Read it to see what it holds now, then write again if that is still right.",
+                spot.shown()
+            ));
+        }
+        Err(error) => {
+            files.not_made(kept);
+            return files.refused(&path, &error);
+        }
     }
     let lines = content.lines().count();
     let change = old.as_ref().map(|old| Change::between(&old.body, &content));

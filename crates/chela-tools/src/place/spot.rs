@@ -2,17 +2,16 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use chela_core::{Entropy, Origin, Trust};
+use chela_files::{ExpectedContent, FileDraft, FileMode, Placement};
 use chela_guard::{ExternalSource, Labelled};
-use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, fchmod, fstat, fsync, openat, renameat, statat, unlinkat,
-};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, fsync, openat, statat, unlinkat};
 use rustix::io::Errno;
 
 use super::{PlaceError, TrustOf};
@@ -159,56 +158,32 @@ impl Spot {
     }
 
     /// Puts these bytes in place of the file, all at once: another reader sees the old file or
-    /// the new one. The rights of an old file are kept.
-    pub fn replace(&self, bytes: &[u8], entropy: &dyn Entropy) -> Result<(), PlaceError> {
+    /// the new one. The rights of an old file are kept. When something else stands there than was
+    /// expected, it is left alone.
+    pub fn replace(
+        &self,
+        bytes: &[u8],
+        expected: ExpectedContent<'_>,
+    ) -> Result<Placement, PlaceError> {
         match self.kind {
             EntryKind::Folder => return Err(PlaceError::IsFolder { path: self.said() }),
             EntryKind::Other => return Err(PlaceError::NotFile { path: self.said() }),
             EntryKind::File | EntryKind::Link | EntryKind::Absent => {}
         }
-        let (fd, temporary) = self.temporary(entropy)?;
-        let written = self.fill(fd, bytes).and_then(|()| {
-            renameat(&self.dir, &temporary, &self.dir, &self.name).map_err(|errno| self.io(errno))
-        });
-        if written.is_err() {
-            // What is left behind is named after the file and says what it is.
-            let _ = unlinkat(&self.dir, &temporary, AtFlags::empty());
-        }
-        written
+        FileDraft::in_folder(self.dir.as_fd(), &self.name, bytes, FileMode::KeepOrUsual)
+            .and_then(|draft| draft.put_if(expected))
+            .map_err(|error| self.io(error.source))
     }
 
-    fn temporary(&self, entropy: &dyn Entropy) -> Result<(OwnedFd, OsString), PlaceError> {
-        let mut random = [0; 8];
-        entropy.fill(&mut random);
-        let random = u64::from_le_bytes(random);
-        const TRIES: u32 = 16;
-        let flags =
-            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let mut last = Errno::EXIST;
-        for attempt in 0..TRIES {
-            let name = OsString::from(format!(".chela-{random:016x}-{attempt}.tmp"));
-            match openat(&self.dir, &name, flags, Mode::from_raw_mode(0o666)) {
-                Ok(fd) => return Ok((fd, name)),
-                Err(Errno::EXIST) => {}
-                Err(errno) => {
-                    last = errno;
-                    break;
-                }
+    /// Removes the file, if it still holds these bytes.
+    pub fn remove_if(&self, expected: &[u8]) -> Result<Placement, PlaceError> {
+        match self.read(expected.len() as u64) {
+            Ok(Ok(now)) if now == expected => self.remove().map(|()| Placement::Placed),
+            Ok(_) | Err(PlaceError::Missing { .. } | PlaceError::Changed { .. }) => {
+                Ok(Placement::Changed)
             }
+            Err(error) => Err(error),
         }
-        Err(self.io(last))
-    }
-
-    fn fill(&self, fd: OwnedFd, bytes: &[u8]) -> Result<(), PlaceError> {
-        if let Ok(old) = statat(&self.dir, &self.name, AtFlags::SYMLINK_NOFOLLOW)
-            && FileType::from_raw_mode(old.st_mode) == FileType::RegularFile
-        {
-            let mode = Mode::from_raw_mode(old.st_mode) & Mode::from_raw_mode(0o7777);
-            fchmod(&fd, mode).map_err(|errno| self.io(errno))?;
-        }
-        let mut file = File::from(fd);
-        file.write_all(bytes).map_err(|error| self.io(error))?;
-        fsync(&file).map_err(|errno| self.io(errno))
     }
 
     /// Removes the file.
@@ -216,7 +191,13 @@ impl Spot {
         match self.kind {
             EntryKind::Folder => Err(PlaceError::IsFolder { path: self.said() }),
             EntryKind::Absent => Err(PlaceError::Missing { path: self.said() }),
-            _ => unlinkat(&self.dir, &self.name, AtFlags::empty()).map_err(|errno| self.io(errno)),
+            _ => {
+                unlinkat(&self.dir, &self.name, AtFlags::empty())
+                    .map_err(|errno| self.io(errno))?;
+                // It is gone; a folder that cannot be synced makes it no less so.
+                let _ = fsync(&self.dir);
+                Ok(())
+            }
         }
     }
 

@@ -2,7 +2,8 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use chela_core::{FixedEntropy, Trust};
+use chela_core::Trust;
+use chela_files::{ExpectedContent, Placement};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -232,18 +233,19 @@ fn the_state_folder_is_closed_inside_a_workspace_too() {
 fn writing_keeps_rights_and_makes_folders() {
     let machine = Machine::new();
     let places = machine.places(Reach::Granted);
-    let entropy = FixedEntropy(1);
     let script = machine.workspace("run.sh");
     fs::write(&script, "old").unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o750)).unwrap();
     let spot = places.locate("run.sh", Access::Write).unwrap();
-    spot.replace(b"new", &entropy).unwrap();
+    let placed = spot.replace(b"new", ExpectedContent::Anything).unwrap();
+    assert_eq!(placed, Placement::Placed);
     assert_eq!(fs::read_to_string(&script).unwrap(), "new");
     let mode = fs::metadata(&script).unwrap().permissions().mode();
     assert_eq!(mode & 0o7777, 0o750);
     let new = places.locate_new("x/y/z.md").unwrap();
     assert_eq!(new.kind(), EntryKind::Absent);
-    new.replace(b"z", &entropy).unwrap();
+    let placed = new.replace(b"z", ExpectedContent::Absent).unwrap();
+    assert_eq!(placed, Placement::Placed);
     assert_eq!(
         fs::read_to_string(machine.workspace("x/y/z.md")).unwrap(),
         "z"
@@ -255,7 +257,7 @@ fn writing_keeps_rights_and_makes_folders() {
         PlaceError::Missing { .. }
     ));
     let folder = places.locate("sub", Access::Write).unwrap();
-    assert!(folder.replace(b"", &entropy).is_err());
+    assert!(folder.replace(b"", ExpectedContent::Anything).is_err());
     assert!(folder.remove().is_err());
 }
 

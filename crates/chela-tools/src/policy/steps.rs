@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chela_config::model::{
     Exec, ExecMode, ExecSecurity, ProviderTools, ToolPolicy, ToolProfile, Tools,
 };
-use chela_config::{ConfigSource, Loaded, Segment, Severity, WhyDefaults};
+use chela_config::{ConfigSource, Loaded, PathSegment, Severity, WhyDefaults};
 
 use super::names::{CODING, MESSAGING, MINIMAL};
 use super::{Names, PolicyAsk, Rule, Sandboxed, Step, sender};
@@ -44,7 +44,7 @@ pub(super) fn broken(loaded: &Loaded) -> Option<String> {
                 .path
                 .segments()
                 .iter()
-                .any(|segment| matches!(segment, Segment::Key(key) if key == word))
+                .any(|segment| matches!(segment, PathSegment::Key(key) if key == word))
         };
         let about_tools = has("tools") || has("sandbox") || has("guard");
         let profile = has("profile") && finding.severity >= Severity::Warning;

@@ -167,6 +167,7 @@ impl Job {
             stop: Notify::new(),
             state: watch::Sender::new(State::default()),
         });
+        tracing::info!(id = job.id, pid, "a command runs");
         let deadline = job.started + launch.timeout;
         tokio::spawn(follow(Arc::clone(&job), child, source, deadline));
         Ok(job)
@@ -268,14 +269,10 @@ impl Job {
         group.ran_out_of_memory().then_some(Ended::TooMuchMemory)
     }
 
-    fn ran_out_of_processes(&self) -> Option<Ended> {
-        let refused = self.group.is_none() && self.family.is_at_limit(self.watched.processes);
-        refused.then_some(Ended::TooManyProcesses)
-    }
-
     fn finish(&self, ended: Ended, left_behind: usize) {
         self.state.send_modify(|state| {
             if state.ended.is_none() {
+                tracing::info!(id = self.id, ?ended, left_behind, "a command ended");
                 state.ended = Some(ended);
                 state.left_behind = left_behind;
                 state.ended_at = Some(Instant::now());
@@ -382,10 +379,13 @@ async fn follow(job: Arc<Job>, mut child: Child, mut source: Source, deadline: I
             },
             ended = child.wait(), if status.is_none() => {
                 why = why.or_else(|| job.ran_out_of_memory());
-                if why.is_none() && ended.as_ref().is_ok_and(|status| !status.success()) {
-                    why = job.ran_out_of_processes();
-                }
+                let failed = ended.as_ref().is_ok_and(|status| !status.success());
+                let at_limit = failed && job.group.is_none() && job.family.is_at_limit();
                 left_behind = job.end_all();
+                // A shell that is refused another process ends with a code that says nothing.
+                if at_limit && left_behind * 2 > job.watched.processes {
+                    why.get_or_insert(Ended::TooManyProcesses);
+                }
                 status = Some(ended);
                 end_by = Instant::now() + DRAIN;
             }

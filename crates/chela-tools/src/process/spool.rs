@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chela_core::secret::{Redactor, SecretStream};
+use chela_core::{ok_or_debug, ok_or_warn};
 
 /// At least so many of the last bytes stay in memory, and at most twice as many.
 const TAIL: usize = 128 * 1024;
@@ -181,7 +182,10 @@ impl Spool {
     fn open(&mut self) {
         self.state = FileState::Closed;
         if let Some(folder) = self.path.parent() {
-            let _ = std::fs::create_dir_all(folder);
+            ok_or_debug!(
+                chela_files::create_private_folder(folder),
+                "no folder for the output of a command"
+            );
         }
         let opened = File::options()
             .read(true)
@@ -189,7 +193,7 @@ impl Spool {
             .create_new(true)
             .mode(0o600)
             .open(&self.path);
-        if let Ok(file) = opened {
+        if let Some(file) = ok_or_warn!(opened, "the output of a command is not kept") {
             self.file = Some(file);
             self.state = FileState::Writing;
             let so_far = std::mem::take(&mut self.tail);
@@ -207,7 +211,10 @@ impl Spool {
             .map_or(Ok(()), |file| file.write_all(fitting));
         match written {
             Ok(()) => self.file_bytes += fitting.len() as u64,
-            Err(_) => self.state = FileState::Closed,
+            Err(error) => {
+                tracing::warn!(%error, "the output of a command is kept no further");
+                self.state = FileState::Closed;
+            }
         }
         if fitting.len() < bytes.len() {
             self.state = FileState::Closed;
@@ -218,7 +225,10 @@ impl Spool {
 impl Drop for Spool {
     fn drop(&mut self) {
         if self.file.is_some() {
-            let _ = std::fs::remove_file(&self.path);
+            ok_or_debug!(
+                std::fs::remove_file(&self.path),
+                "the output of a command stays behind"
+            );
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Running a call: does the tool exist, may it be used now, are its arguments right?
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use chela_core::panics::caught_panic;
 use chela_core::suggest::nearest;
-
+use futures_util::FutureExt;
 use serde_json::{Map, Value};
 
 use super::Toolbox;
@@ -32,11 +34,13 @@ impl Toolbox {
     /// [`Output`] that says what the model can do.
     pub fn prepare(&self, name: &str, arguments: &Map<String, Value>) -> Result<Prepared, Output> {
         let Some(tool) = self.get(name) else {
+            tracing::info!(tool = name, "no such tool");
             return Err(Output::failed(self.unknown(name)));
         };
         if let Some(turn) = &self.turn
             && let Verdict::Out(why) = turn.explain(name)
         {
+            tracing::info!(tool = name, %why, "the policy of this message keeps a tool out");
             return Err(Output::failed(format!(
                 "{name} may not be used for this message: {why}. Answer without it."
             )));
@@ -44,6 +48,7 @@ impl Toolbox {
         let arguments = schema::check(&tool.spec().parameters, arguments)
             .map_err(|complaint| Output::failed(complaint.to_text(name)))?;
         if let Some(refused) = self.carries(tool.spec(), &arguments) {
+            tracing::warn!(tool = name, "a call carries a secret: refused");
             return Err(refused);
         }
         Ok(Prepared {
@@ -60,7 +65,7 @@ impl Toolbox {
             progress: &progress,
             ..call
         };
-        let output = self.without_secrets(prepared.tool.run(call).await);
+        let output = self.without_secrets(run_or_break(prepared.tool.as_ref(), call).await);
         self.within_bounds(&prepared.tool.spec().name, output)
     }
 
@@ -104,4 +109,17 @@ impl Toolbox {
         ))
         .with_details(output.details)
     }
+}
+
+/// A tool that panics has failed, like one that says so; what it had begun may be half done.
+async fn run_or_break(tool: &dyn Tool, call: Call<'_>) -> Output {
+    let run = AssertUnwindSafe(async { tool.run(call).await });
+    run.catch_unwind().await.unwrap_or_else(|payload| {
+        let panic = caught_panic(&*payload);
+        let name = &tool.spec().name;
+        tracing::error!(tool = %name, %panic, "a tool broke");
+        Output::failed(format!(
+            "{name} broke while it ran: a fault in its code. It may have done a part of its work; look before you try again, or try another way."
+        ))
+    })
 }

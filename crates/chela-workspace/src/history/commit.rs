@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use chela_core::sanitize;
+use chela_core::{ok_or_debug, sanitize};
 
 use super::{Author, History, HistoryError, Pause, Snapshot, is_core_path, present_files};
 use crate::core_file::CoreFile;
@@ -317,7 +317,10 @@ impl ScratchIndex {
 
 impl Drop for ScratchIndex {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
+        ok_or_debug!(
+            std::fs::remove_file(&self.0),
+            "an index of the history stays behind"
+        );
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 
 use chela_core::AgentId;
+use chela_files::{DiffLabels, unified_diff};
 
 use super::{Author, History, HistoryEntry, HistoryError, RestoreReport, Snapshot, core_path};
 use crate::disk::write_atomically;
@@ -74,22 +75,12 @@ impl History {
         if old.blob == new.blob {
             return Ok(String::new());
         }
-        let (old_blob, new_blob) = (self.blob_or_empty(&old)?, self.blob_or_empty(&new)?);
-        let args = [
-            "diff",
-            "--no-color",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--text",
-            &old_blob,
-            &new_blob,
-        ];
-        let diff = self.git_text(&args)?;
-        let hunks = diff.find("@@").map_or("", |at| &diff[at..]);
-        Ok(format!(
-            "--- {path} ({})\n+++ {path} ({})\n{hunks}",
-            old.name, new.name
-        ))
+        let (before, after) = (self.text_of(&old)?, self.text_of(&new)?);
+        let labels = DiffLabels {
+            old: &format!("{path} ({})", old.name),
+            new: &format!("{path} ({})", new.name),
+        };
+        Ok(unified_diff(labels, &before, &after, 3))
     }
 
     /// Puts an earlier version of a core file back. The present one is committed first, so that
@@ -190,18 +181,11 @@ impl History {
         }
     }
 
-    fn blob_or_empty(&self, version: &Version) -> Result<String, HistoryError> {
+    /// What a version holds; a file that was not there holds nothing.
+    fn text_of(&self, version: &Version) -> Result<String, HistoryError> {
         match &version.blob {
-            Some(blob) => Ok(blob.clone()),
-            None => {
-                let args = ["hash-object", "-w", "--stdin"].map(OsStr::new).to_vec();
-                let output = self.call(Call {
-                    args,
-                    stdin: Some(Vec::new()),
-                    ..Call::default()
-                })?;
-                Ok(String::from_utf8_lossy(&output).trim().to_owned())
-            }
+            Some(blob) => self.git_text(&["cat-file", "blob", blob]),
+            None => Ok(String::new()),
         }
     }
 

@@ -2,15 +2,16 @@
 //! document; whatever others wrote there stays.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use chela_core::{ContentHash, Host};
+use chela_files::LockFile;
 use serde_json::{Map, Value};
 
 use super::entry::{FileEntry, RootEntry};
 use super::versions::Versions;
-use crate::disk::{DiskError, write_atomically};
+use crate::disk::{DiskError, write_privately};
 
 /// The record as it was when it was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -84,7 +85,7 @@ impl TrustBook {
         document.insert("roots".to_owned(), to_value(&after.roots));
         let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
         text.push('\n');
-        write_atomically(&path, text.as_bytes())?;
+        write_privately(&path, text.as_bytes())?;
         let versions = Versions::of(host);
         for hash in before.hashes().difference(&after.hashes()) {
             versions.forget(*hash);
@@ -157,13 +158,9 @@ fn to_value(part: &impl serde::Serialize) -> Value {
 }
 
 /// Two commands at once must not undo each other's lines; the skills' lock is the same one.
-fn lock(path: &Path) -> Result<File, DiskError> {
-    let folder = path.parent().unwrap_or(path);
-    std::fs::create_dir_all(folder).map_err(DiskError::new("create folder", folder))?;
-    let name = path.with_extension("json.lock");
-    let file = File::create(&name).map_err(DiskError::new("create", &name))?;
-    file.lock().map_err(DiskError::new("lock", &name))?;
-    Ok(file)
+fn lock(path: &Path) -> Result<LockFile, DiskError> {
+    const PATIENCE: Duration = Duration::from_secs(10);
+    Ok(LockFile::take(&path.with_extension("json.lock"), PATIENCE)?)
 }
 
 fn read_document(path: &Path) -> Result<Map<String, Value>, String> {

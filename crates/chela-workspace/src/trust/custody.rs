@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use chela_core::{ContentHash, Host, Trust};
+use chela_core::{ContentHash, Host, Trust, ok_or_warn};
 
 use super::book::TrustBook;
 use super::entry::{Found, Suspicion};
@@ -305,7 +305,7 @@ impl Custody {
         let Look::Found(located) = look(confines, path) else {
             return None;
         };
-        let (bytes, _) = read(&located).ok()?;
+        let (bytes, _) = ok_or_warn!(read(&located), "a file under custody cannot be read")?;
         Some((bytes, located.resolved))
     }
 

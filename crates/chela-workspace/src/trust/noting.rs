@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use chela_core::{ContentHash, Host, Trust};
+use chela_core::{ContentHash, Host, Trust, ok_or_warn};
 
 use super::book::{TrustBook, TrustError, key};
 use super::custody::{Custody, text_of};
@@ -89,20 +89,28 @@ impl Custody {
     /// be written changes nothing about that.
     pub(super) fn let_pass(&self, resolved: &Path) {
         if let Some((bytes, path)) = self.present(resolved) {
-            let _ = self.record(&[Wrote {
+            let recorded = self.record(&[Wrote {
                 path: &path,
                 bytes: &bytes.bytes,
                 writer: &Writer::Someone,
                 how: "guard.trust lets it pass",
                 trust: Trust::Agent,
             }]);
+            ok_or_warn!(
+                recorded,
+                "a file somebody changed is let pass without a record"
+            );
         }
     }
 
     /// The policy lets somebody else's deletion pass.
     pub(super) fn let_go(&self, path: &Path) {
         let how = "guard.trust lets it pass";
-        let _ = self.record_gone(path, &Writer::Someone, how);
+        let recorded = self.record_gone(path, &Writer::Someone, how);
+        ok_or_warn!(
+            recorded,
+            "a file somebody deleted is let go without a record"
+        );
     }
 
     /// A file that was on record was deleted by somebody known.
@@ -242,9 +250,10 @@ pub(crate) fn record_seeded(host: &Host, dir: &Path, files: &[CoreFile]) {
             (key(&root.join(file.name())), version)
         })
         .collect();
-    let _ = TrustBook::change(host, |book| {
+    let noted = TrustBook::change(host, |book| {
         for (path, version) in versions {
             book.files.entry(path).or_default().trust(version);
         }
     });
+    ok_or_warn!(noted, "the files of a new workspace are not on record");
 }

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use chela_core::{ContentHash, Host};
+use chela_core::{ContentHash, Host, ok_or_debug, ok_or_warn};
 
 use crate::disk::write_privately;
 
@@ -33,11 +33,13 @@ impl Versions {
     pub(super) fn keep(&self, bytes: &[u8]) {
         let path = self.dir.join(ContentHash::of(bytes).to_string());
         if bytes.len() <= LARGEST && !path.exists() {
-            let _ = write_privately(&path, bytes);
+            let kept = write_privately(&path, bytes);
+            ok_or_warn!(kept, "no copy of a trusted file is kept");
         }
     }
 
     pub(super) fn forget(&self, hash: ContentHash) {
-        let _ = std::fs::remove_file(self.dir.join(hash.to_string()));
+        let removed = std::fs::remove_file(self.dir.join(hash.to_string()));
+        ok_or_debug!(removed, "an old copy of a file stays");
     }
 }

@@ -2,6 +2,7 @@
 
 use chela_agent::conversation::Conversation;
 use chela_agent::slash::{self, Directive, Id, Setting, Talk};
+use chela_core::ok_or_debug;
 
 /// Settings of the session that are put back when this is dropped.
 pub struct ForNow<'a> {
@@ -45,7 +46,8 @@ impl Drop for ForNow<'_> {
     fn drop(&mut self) {
         // The oldest value of a setting is the one that counted before.
         for (setting, value) in self.before.iter().rev() {
-            let _ = self.talk.set(*setting, value.as_deref());
+            let set = self.talk.set(*setting, value.as_deref());
+            ok_or_debug!(set, "a setting for now stays");
         }
     }
 }

@@ -5,6 +5,8 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
+use chela_core::ok_or_debug;
+
 /// Entries kept.
 const MOST: usize = 1000;
 /// A pasted book is not worth finding again.
@@ -90,7 +92,7 @@ impl History {
 
     fn open_for(&self, options: &mut OpenOptions) -> Option<std::fs::File> {
         let file = self.file.as_ref()?;
-        std::fs::create_dir_all(file.parent()?).ok()?;
+        chela_files::create_private_folder(file.parent()?).ok()?;
         options.create(true).mode(0o600).open(file).ok()
     }
 
@@ -101,7 +103,10 @@ impl History {
                 .iter()
                 .map(|entry| format!("{}\n", serde_json::Value::from(entry.as_str())))
                 .collect();
-            let _ = file.write_all(lines.as_bytes());
+            ok_or_debug!(
+                file.write_all(lines.as_bytes()),
+                "what was typed is not kept"
+            );
         }
     }
 }

@@ -44,7 +44,22 @@ impl Relay {
 
 impl Surface for Relay {
     fn event(&self, event: TurnEvent) {
+        #[cfg(debug_assertions)]
+        break_if_told(&event);
         let _ = self.0.send(News::Event(event));
+    }
+}
+
+/// For tests of what happens when something breaks: with `CHELA_TEST_PANIC=calling …` the model is
+/// never called. Not in a release.
+#[cfg(debug_assertions)]
+#[expect(clippy::panic, reason = "a test asks for it")]
+fn break_if_told(event: &TurnEvent) {
+    if matches!(event, TurnEvent::Calling { .. })
+        && let Ok(told) = std::env::var("CHELA_TEST_PANIC")
+        && told.starts_with("calling")
+    {
+        panic!("told to break: {told}");
     }
 }
 

@@ -32,6 +32,7 @@ use super::terminal::{self, Raw};
 use super::trouble;
 use super::view::{Detail, Shown, Taste, View, usage_line};
 use crate::fail::Fail;
+use crate::process_log;
 use crate::screen::Paint;
 
 /// How a chat begins.
@@ -49,6 +50,7 @@ pub async fn chat(opening: Opening<'_>) -> Result<(), Fail> {
         Fail::new(format!("cannot use this terminal: {error}"))
             .hint("`chela chat -m MESSAGE` needs none")
     })?;
+    process_log::leave_terminal();
     let (relay, news) = Relay::new();
     let mut room = Room::new(&opening, io::stdout());
     room.greet(&opening.notes);

@@ -1,7 +1,6 @@
 //! Raw mode, and back out of it whatever happens.
 
 use std::io::{self, Write};
-use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossterm::terminal;
@@ -22,14 +21,6 @@ const LEAVE: &[u8] = b"\x1b[?2026l\x1b[?2004l\x1b[0m\x1b[?25h";
 
 impl Raw {
     pub fn enter() -> io::Result<Self> {
-        static HOOK: Once = Once::new();
-        HOOK.call_once(|| {
-            let earlier = std::panic::take_hook();
-            std::panic::set_hook(Box::new(move |info| {
-                restore();
-                earlier(info);
-            }));
-        });
         terminal::enable_raw_mode()?;
         IS_RAW.store(true, Ordering::SeqCst);
         let raw = Self(());

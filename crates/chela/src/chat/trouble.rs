@@ -41,6 +41,9 @@ pub fn fail(error: &TurnError, talk: &Conversation) -> Fail {
                 None => fail,
             }
         }
+        TurnError::Broken(_) => {
+            Fail::new(clean_line(&error.to_string())).hint("`chela logs` shows what came before it")
+        }
         other => Fail::new(clean_line(&other.to_string())),
     }
 }

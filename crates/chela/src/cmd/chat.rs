@@ -18,6 +18,7 @@ use super::{Outcome, Setup, init};
 use crate::chat::{self, Asked, ForNow, Form, History};
 use crate::cli::ChatArgs;
 use crate::fail::{Exit, Fail};
+use crate::process_log;
 use crate::screen::Screen;
 
 pub fn run(host: &Host, screen: &mut Screen, args: &ChatArgs) -> Outcome {
@@ -106,6 +107,7 @@ fn make_workspace(setup: &Setup, args: &ChatArgs, screen: &Screen) -> Result<(),
 fn open(setup: Setup, args: &ChatArgs) -> Result<Conversation, Fail> {
     let agent = setup.agent(args.agent.agent.as_deref())?;
     let agents = Agents::open(&setup.host, Arc::new(setup.loaded));
+    process_log::hide_with(agents.redactor());
     let session = args
         .session
         .as_deref()
@@ -166,7 +168,9 @@ async fn hold(
     match way {
         Way::Once(text) => {
             let host = talk.agents().host();
-            let form = Form::of(args.json, screen, host.var("TERM") != Some("dumb"));
+            // Lines of the log would stand in the middle of what is drawn.
+            let can_draw = host.var("TERM") != Some("dumb") && !process_log::is_on_terminal();
+            let form = Form::of(args.json, screen, can_draw);
             let asked = Asked {
                 message: Inbound { text, images },
                 form,

@@ -1,28 +1,27 @@
 //! Two texts line by line, for people.
 
+use chela_files::{LineChange, line_changes};
+
 use crate::screen::Paint;
 
-/// Longer texts are compared as wholes: the comparison grows with the square.
+/// Nobody reads longer ones here.
 const MOST_LINES: usize = 3_000;
 /// Unchanged lines shown around a change.
 const CONTEXT: usize = 2;
 
 /// What changed and its neighbours, cleaned for a terminal.
 pub fn compared(old: &str, new: &str, paint: Paint) -> String {
-    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    if old.len().max(new.len()) > MOST_LINES {
+    let lines = (old.lines().count(), new.lines().count());
+    if lines.0.max(lines.1) > MOST_LINES {
         return format!(
             "  {} lines before, {} now: too long to compare here\n",
-            old.len(),
-            new.len()
+            lines.0, lines.1
         );
     }
-    let steps = steps(&old, &new);
+    let steps = line_changes(old, new);
     let near_change = |at: usize| {
         let around = at.saturating_sub(CONTEXT)..(at + CONTEXT + 1).min(steps.len());
-        steps[around]
-            .iter()
-            .any(|step| !matches!(step, Step::Same(_)))
+        steps[around].iter().any(|step| step.is_change())
     };
     let mut text = String::new();
     let mut skipping = false;
@@ -37,51 +36,12 @@ pub fn compared(old: &str, new: &str, paint: Paint) -> String {
         // What stands in a foreign file must not steer the terminal.
         let clean = |line: &str| chela_core::sanitize::literal(line).into_owned();
         text.push_str(&match step {
-            Step::Same(line) => format!("    {}\n", paint.dim(clean(line))),
-            Step::Gone(line) => format!("  {}\n", paint.bad(format!("- {}", clean(line)))),
-            Step::Come(line) => format!("  {}\n", paint.good(format!("+ {}", clean(line)))),
+            LineChange::Same(line) => format!("    {}\n", paint.dim(clean(line))),
+            LineChange::Removed(line) => format!("  {}\n", paint.bad(format!("- {}", clean(line)))),
+            LineChange::Added(line) => format!("  {}\n", paint.good(format!("+ {}", clean(line)))),
         });
     }
     text
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step<'a> {
-    Same(&'a str),
-    Gone(&'a str),
-    Come(&'a str),
-}
-
-/// The shortest way from one text to the other, by the longest common run of lines.
-fn steps<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Step<'a>> {
-    let width = new.len() + 1;
-    let mut common = vec![0u32; (old.len() + 1) * width];
-    for i in (0..old.len()).rev() {
-        for j in (0..new.len()).rev() {
-            common[i * width + j] = if old[i] == new[j] {
-                common[(i + 1) * width + j + 1] + 1
-            } else {
-                common[(i + 1) * width + j].max(common[i * width + j + 1])
-            };
-        }
-    }
-    let (mut i, mut j) = (0, 0);
-    let mut steps = Vec::new();
-    while i < old.len() || j < new.len() {
-        if i < old.len() && j < new.len() && old[i] == new[j] {
-            steps.push(Step::Same(old[i]));
-            (i, j) = (i + 1, j + 1);
-        } else if j == new.len()
-            || (i < old.len() && common[(i + 1) * width + j] >= common[i * width + j + 1])
-        {
-            steps.push(Step::Gone(old[i]));
-            i += 1;
-        } else {
-            steps.push(Step::Come(new[j]));
-            j += 1;
-        }
-    }
-    steps
 }
 
 #[cfg(test)]

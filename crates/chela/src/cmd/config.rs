@@ -4,7 +4,7 @@ use std::path::Path;
 
 use chela_config::store::{Changed, ConfigStore, EditOutcome, StoreError};
 use chela_config::text::edit::{self, EditError};
-use chela_config::{Diagnostic, KeyPath, Severity};
+use chela_config::{ConfigDiagnostic, KeyPath, Severity};
 use chela_core::Host;
 use chela_ledger::AuditKind;
 use serde_json::{Value, json};
@@ -22,8 +22,9 @@ pub fn run(host: &Host, screen: &mut Screen, command: ConfigCommand) -> Outcome 
             let value = typed_value(&value, text);
             let outcome = change(host, |source| edit::set(source, &path, &value))?;
             tell(screen, host, &outcome, &format!("{path} is set"))?;
-            let idle =
-                |found: &Diagnostic| found.code == "not-in-use" && path.starts_with(&found.path);
+            let idle = |found: &ConfigDiagnostic| {
+                found.code == "not-in-use" && path.starts_with(&found.path)
+            };
             if outcome.diagnostics.iter().any(idle) {
                 screen.line(screen.paint.dim("note: nothing uses it yet"))?;
             }
@@ -105,7 +106,7 @@ fn nearest_key(path: &KeyPath) -> Option<KeyPath> {
             known = next;
             continue;
         }
-        let chela_config::Segment::Key(key) = segment else {
+        let chela_config::PathSegment::Key(key) = segment else {
             return None;
         };
         let schema = chela_config::schema_at(&known)?;
@@ -203,7 +204,7 @@ pub fn mend(
         .map_err(store_fail)
 }
 
-fn errors(diagnostics: &[Diagnostic]) -> Vec<(&'static str, KeyPath)> {
+fn errors(diagnostics: &[ConfigDiagnostic]) -> Vec<(&'static str, KeyPath)> {
     let errors = diagnostics
         .iter()
         .filter(|found| found.severity == Severity::Error);
@@ -254,7 +255,7 @@ fn document(args: &PatchArgs) -> Result<(Value, String), Fail> {
     };
     let parsed = chela_config::text::parse(&text, chela_config::FileId::default());
     match parsed.root {
-        Some(root) if matches!(root.kind, chela_config::Kind::Object(_)) => {
+        Some(root) if matches!(root.kind, chela_config::NodeKind::Object(_)) => {
             Ok((root.to_json(), text))
         }
         Some(root) => Err(
@@ -361,7 +362,7 @@ fn with_config(host: &Host, file: &Path) -> Result<Host, Fail> {
 pub fn print_diagnostics(
     screen: &mut Screen,
     host: &Host,
-    found: &[Diagnostic],
+    found: &[ConfigDiagnostic],
 ) -> std::io::Result<()> {
     let paint = screen.paint;
     for diagnostic in found {

@@ -6,7 +6,7 @@ mod lint;
 pub mod map;
 mod why;
 
-use chela_core::Host;
+use chela_core::{Host, ok_or_warn};
 use chela_inspect::report::{ContextReport, Reconciled};
 use chela_store::block_on;
 
@@ -59,15 +59,16 @@ pub fn run(host: &Host, screen: &mut Screen, command: ContextCommand) -> Outcome
 fn report(setup: &Setup, choice: &PromptChoice) -> Result<ContextReport, crate::fail::Fail> {
     let raw = |file: &chela_workspace::FileReport| lint::raw_text(&file.path);
     let assembled = assembled(setup, choice)?;
-    let known = chela_session::Sessions::open_existing(&setup.host, &assembled.agent)
-        .ok()
+    let sessions = chela_session::Sessions::open_existing(&setup.host, &assembled.agent);
+    let known = ok_or_warn!(sessions, "the sessions cannot be opened")
         .flatten()
         .and_then(|sessions| {
             let session = block_on(sessions.look_up(&assembled.session)).ok()??;
             block_on(sessions.info(&session)).ok()
         });
     let last_request = known.as_ref().and_then(|info| {
-        let ledger = chela_ledger::Ledger::open_existing(&setup.host).ok()??;
+        let ledger = chela_ledger::Ledger::open_existing(&setup.host);
+        let ledger = ok_or_warn!(ledger, "the ledger cannot be opened")??;
         Reconciled::last(&ledger, info.session_id.as_str())
     });
     let used = known

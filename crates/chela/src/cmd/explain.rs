@@ -1,6 +1,6 @@
 //! `chela config explain`: one key, from every side.
 
-use chela_config::{Explanation, ValueSource, explain};
+use chela_config::{KeyExplanation, ValueSource, explain};
 use chela_core::Host;
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ pub fn run(host: &Host, screen: &mut Screen, path: &str, json: bool) -> Outcome 
 }
 
 fn source(setup: &Setup, source: &ValueSource) -> String {
-    let at = |place: &Option<chela_config::Place>| {
+    let at = |place: &Option<chela_config::SourcePlace>| {
         place
             .as_ref()
             .map(|place| format!("{}:{}", setup.host.compact(&place.file), place.line))
@@ -46,7 +46,7 @@ fn source(setup: &Setup, source: &ValueSource) -> String {
     }
 }
 
-fn print(screen: &mut Screen, setup: &Setup, explanation: &Explanation) -> std::io::Result<()> {
+fn print(screen: &mut Screen, setup: &Setup, explanation: &KeyExplanation) -> std::io::Result<()> {
     let paint = screen.paint;
     screen.line(paint.bold(&explanation.path))?;
     if let Some(doc) = &explanation.doc {
@@ -98,7 +98,7 @@ fn compact(value: &Value) -> String {
     }
 }
 
-fn as_json(setup: &Setup, explanation: &Explanation) -> Value {
+fn as_json(setup: &Setup, explanation: &KeyExplanation) -> Value {
     json!({
         "path": explanation.path.to_string(),
         "value": explanation.value,

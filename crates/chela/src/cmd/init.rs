@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use chela_agent::knobs::Knobs;
-use chela_core::Host;
+use chela_core::{Host, ok_or_warn};
 use chela_workspace::{
     Author, CoreFile, History, Repository, RepositoryWish, SeedMode, SeedOptions, SeedReport, seed,
 };
@@ -75,7 +75,8 @@ pub fn home(host: &Host, screen: &mut Screen) -> Outcome {
 fn record_changes(setup: &Setup) {
     for agent in setup.loaded.agents() {
         if let Ok(past) = History::open(&setup.host, &setup.workspace_dir(&agent)) {
-            let _ = past.snapshot(&Author::Runtime, OUTSIDE_CHANGE);
+            let kept = past.snapshot(&Author::Runtime, OUTSIDE_CHANGE);
+            ok_or_warn!(kept, "the history of the workspace has a gap");
         }
     }
 }

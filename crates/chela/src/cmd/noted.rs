@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use chela_core::Host;
+use chela_core::{Host, ok_or_warn};
 use chela_ledger::{AuditKind, Ledger};
 use serde_json::Value;
 
@@ -19,7 +19,8 @@ pub fn change(host: &Host, kind: AuditKind, body: &Value) {
 pub fn forget<'s>(host: &Host, sessions: impl IntoIterator<Item = &'s str>) {
     if let Ok(Some(ledger)) = Ledger::open_existing(host) {
         for session in sessions {
-            let _ = ledger.forget_session(session);
+            let forgot = ledger.forget_session(session);
+            ok_or_warn!(forgot, "the requests of a session stay on record");
         }
     }
 }

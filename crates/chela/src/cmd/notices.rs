@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use chela_agent::assemble::Assembled;
-use chela_core::Host;
+use chela_core::{Host, ok_or_debug};
 use chela_workspace::{FileReport, NoticeStore, OwnerNotice, owner_notices};
 
 /// Says on standard error what has not been said yet, and remembers it. A home that cannot be
@@ -22,5 +22,6 @@ pub fn tell_once(host: &Host, assembled: &Assembled) {
     for notice in &notices {
         let _ = writeln!(stderr, "notice: {}", notice.text);
     }
-    let _ = store.remember(host, notices.iter().map(|notice| notice.key));
+    let kept = store.remember(host, notices.iter().map(|notice| notice.key));
+    ok_or_debug!(kept, "the same notices will be given again");
 }

@@ -11,6 +11,7 @@ use chela_core::{AgentId, Host, suggest};
 use chela_session::journal::{Journal, Retention};
 
 use crate::fail::Fail;
+use crate::process_log;
 use crate::screen::{Paint, counted};
 
 /// The machine and the config that counts on it.
@@ -25,15 +26,19 @@ impl Setup {
     pub fn load(host: &Host) -> Self {
         let setup = Self::look(host);
         // Best effort: a read-only home still works.
-        let _ = chela_config::remember(&setup.loaded);
+        if let Some(found) = chela_config::remember(&setup.loaded) {
+            tracing::debug!(problem = %found, "the config is not kept as the last good one");
+        }
         setup
     }
 
     /// The same without writing anything.
     pub fn look(host: &Host) -> Self {
+        let loaded = chela_config::load(host);
+        process_log::configure(&loaded);
         Self {
             host: host.clone(),
-            loaded: chela_config::load(host),
+            loaded,
         }
     }
 
@@ -145,7 +150,7 @@ impl Setup {
 }
 
 /// A finding with the home folder shortened.
-fn shown(host: &Host, found: &chela_config::Diagnostic) -> String {
+fn shown(host: &Host, found: &chela_config::ConfigDiagnostic) -> String {
     found
         .to_string()
         .replace(&*host.user_home.to_string_lossy(), "~")

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use chela_agent::knobs::Knobs;
 use chela_agent::trust::{HEARTBEAT_PROMPT, custody_of, heartbeat_key};
 use chela_config::Loaded;
-use chela_core::{AgentId, Host, Trust, suggest};
+use chela_core::{AgentId, Host, Trust, ok_or_warn, suggest};
 use chela_ledger::AuditKind;
 use chela_workspace::trust::{Custody, Kind, TrustBook, Versions, Watched, Writer, Wrote};
 use serde_json::{Value, json};
@@ -75,7 +75,8 @@ pub fn owner_wrote(setup: &Setup, agent: &AgentId, files: &[&str], how: &str) {
     }
     if let Some(view) = setup.loaded.agent(agent) {
         let custody = custody_of(&setup.host, &setup.loaded, &view);
-        let _ = custody.record_files(files.iter().copied(), &Writer::Owner, how);
+        let noted = custody.record_files(files.iter().copied(), &Writer::Owner, how);
+        ok_or_warn!(noted, "who wrote a file is not on record");
     }
 }
 
@@ -105,13 +106,14 @@ pub fn owner_configured(host: &Host, before: &BTreeMap<AgentId, String>) {
             continue;
         };
         let custody = custody_of(host, &loaded, &view);
-        let _ = custody.record(&[Wrote {
+        let noted = custody.record(&[Wrote {
             path: Path::new(&heartbeat_key(&agent)),
             bytes: prompt.as_bytes(),
             writer: &Writer::Owner,
             how: "chela config",
             trust: Trust::Operator,
         }]);
+        ok_or_warn!(noted, "who wrote the heartbeat prompt is not on record");
     }
 }
 

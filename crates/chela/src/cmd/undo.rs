@@ -36,7 +36,14 @@ impl From<UndoError> for Fail {
                     Some(Conflict::ChangedLater { by }) => Some(by),
                     _ => None,
                 });
+                let copied = steps
+                    .iter()
+                    .any(|step| step.conflict == Some(Conflict::OtherHome));
                 let hint = match later {
+                    _ if copied => {
+                        "take it back in the home it was made in; --force does it from here"
+                            .to_owned()
+                    }
                     Some(by) => format!(
                         "chela undo {by} takes the later change back first; --force overwrites it"
                     ),
@@ -55,7 +62,8 @@ pub fn run(host: &Host, screen: &mut Screen, args: &UndoArgs) -> Outcome {
     setup.warn_on_stderr(screen.paint);
     let agent = setup.agent(args.agent.as_deref())?;
     let desk = Desk {
-        journal: Journal::of(host, &agent, Retention::of(&setup.loaded)),
+        journal: Journal::of(host, &agent, Retention::of(&setup.loaded))
+            .with_workspace(real(&setup.workspace_dir(&agent))),
         trust: setup.file_trust(),
         workspace: real(&setup.workspace_dir(&agent)),
         host,
@@ -178,6 +186,7 @@ impl Desk<'_> {
                     paint.warn(format!(" - changed again later, by change {by}"))
                 }
                 Some(Conflict::ChangedElsewhere) => paint.warn(" - changed by someone else since"),
+                Some(Conflict::OtherHome) => paint.warn(" - a file of another home"),
                 Some(Conflict::Unreadable { why }) => paint.bad(format!(" - {}", shown(why))),
             };
             screen.line(format!(

@@ -63,8 +63,10 @@ fn why_answers_for_files_sections_words_and_what_is_not_there() {
         "# Facts\n\nThe cat is called Miso.\n",
     );
     let told = home.run(&["context", "why", "called Miso"]).ok();
-    let (start, end) = bytes_told(&told);
-    assert_eq!(end - start, "The cat is called Miso.".len());
+    let place = told.split("bytes ").nth(1).unwrap().lines().next().unwrap();
+    let (start, end) = place.split_once('-').unwrap();
+    let number = |part: &str| part.replace(',', "").parse::<usize>().unwrap();
+    assert_eq!(number(end) - number(start), "The cat is called Miso.".len());
     // Where it begins depends on how long the path of the home is.
     insta::with_settings!({ filters => vec![(r"bytes [\d,]+-[\d,]+", "bytes [FROM]-[TO]")] }, {
         assert_snapshot!("why_words", told);
@@ -100,14 +102,6 @@ fn why_answers_for_files_sections_words_and_what_is_not_there() {
     );
     let typo = home.run(&["context", "why", "SOLU.md"]);
     assert!(typo.out.contains("SOUL.md"), "{}", typo.out);
-}
-
-/// Where a passage lies: `bytes 1,234-1,256`.
-fn bytes_told(text: &str) -> (usize, usize) {
-    let place = text.split("bytes ").nth(1).unwrap().lines().next().unwrap();
-    let number = |part: &str| part.replace(',', "").parse().unwrap();
-    let (start, end) = place.split_once('-').unwrap();
-    (number(start), number(end))
 }
 
 #[test]

@@ -89,3 +89,65 @@ fn missing_files_are_made_again() {
     home.run(&["doctor", "--fix"]).ok();
     assert!(home.exists(".chela/workspace/TOOLS.md"));
 }
+
+#[test]
+fn what_interrupted_writes_left_is_told_and_swept() {
+    let home = Home::ready();
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(7200);
+    let drafts = [
+        ".chela/.chela.json.0a1b2c3d4e5f-4711-0.tmp",
+        ".chela/state/.trust.json.4711-0.tmp",
+        ".chela/workspace/notes/.chela-00112233aabbccdd-3.tmp",
+        ".chela/quarantine/.incoming-0a1b2c/SKILL.md",
+    ];
+    for draft in drafts {
+        home.write(draft, "half of it");
+    }
+    let age = |path: &str| {
+        let file = std::fs::File::open(home.path(path)).unwrap();
+        file.set_modified(old).unwrap();
+    };
+    drafts.iter().for_each(|draft| age(draft));
+    age(".chela/quarantine/.incoming-0a1b2c");
+    // A process may be at work on this one.
+    home.write(".chela/workspace/.chela-00112233aabbccdd-4.tmp", "young");
+    let told = home.run(&["doctor", "--only", "home"]).ok();
+    assert!(told.contains("and 3 more behind"), "{told}");
+    let told = home.run(&["doctor", "--fix", "--only", "home"]).ok();
+    assert!(told.contains("Removed 4 leftovers"), "{told}");
+    for draft in drafts {
+        assert!(!home.exists(draft), "{draft}");
+    }
+    assert!(home.exists(".chela/workspace/.chela-00112233aabbccdd-4.tmp"));
+}
+
+#[test]
+fn a_set_up_that_was_killed_is_mended() {
+    let home = Home::ready();
+    let record = home.run(&["doctor", "--only", "workspace"]).ok();
+    assert!(record.contains("All is well"), "{record}");
+    // As a set-up of an older version left it: the file was made and never filled.
+    let text = home.read(".chela/workspace/TOOLS.md");
+    let records = std::fs::read_dir(home.path(".chela/state/workspaces")).unwrap();
+    for record in records {
+        let path = record.unwrap().path();
+        let known = std::fs::read_to_string(&path).unwrap();
+        let mut known: serde_json::Value = serde_json::from_str(&known).unwrap();
+        known["seeded"].as_object_mut().unwrap().remove("TOOLS.md");
+        std::fs::write(&path, known.to_string()).unwrap();
+    }
+    home.write(".chela/workspace/TOOLS.md", "");
+    // And git was killed before it wrote its head.
+    std::fs::remove_file(home.path(".chela/workspace/.git/HEAD")).unwrap();
+    let told = home.run(&["doctor", "--only", "workspace,history"]).ok();
+    assert!(told.contains("TOOLS.md (agent main) is empty"), "{told}");
+    home.run(&["doctor", "--fix"]).ok();
+    assert_eq!(home.read(".chela/workspace/TOOLS.md"), text);
+    assert!(home.exists(".chela/workspace/.git/HEAD"));
+    let told = home.run(&["doctor", "--only", "workspace,history"]).ok();
+    assert!(told.contains("All is well"), "{told}");
+    // An owner who empties a file means it.
+    home.write(".chela/workspace/TOOLS.md", "");
+    home.run(&["init"]).ok();
+    assert_eq!(home.read(".chela/workspace/TOOLS.md"), "");
+}

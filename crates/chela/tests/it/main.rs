@@ -21,6 +21,8 @@ mod first_use;
 mod hostile;
 mod kill;
 mod ledger;
+mod logs;
+mod lost_updates;
 mod memory;
 mod models;
 mod prompt;

@@ -102,3 +102,68 @@ fn the_owner_stands_for_a_file_and_an_agents_command_cannot() {
     }
     assert!(scene.home.exists(".chela/workspace/a.md"));
 }
+
+/// A backup, a restored profile, a new machine: the copy speaks of its own files.
+#[test]
+fn a_copied_home_takes_its_own_files_back_and_leaves_the_original_alone() {
+    let outside = tempfile::tempdir().unwrap();
+    let far = outside.path().canonicalize().unwrap().join("far.md");
+    let scene = Scene::with(
+        "openai-completions",
+        Script::steps([
+            Step::tool("write", json!({ "path": "a.md", "content": "one\n" })),
+            Step::reply("Done."),
+            Step::tool(
+                "write",
+                json!({ "path": far.to_str().unwrap(), "content": "far\n" }),
+            ),
+            Step::reply("Done."),
+        ]),
+        json!({ "tools": { "fs": { "workspaceOnly": false } } }),
+    );
+    let home = &scene.home;
+    scene.chat("write it").ok();
+    scene.chat("write it far away").ok();
+    assert!(far.exists(), "{}", home.run(&["undo", "--list"]).ok());
+    let copied = std::process::Command::new("cp")
+        .arg("-a")
+        .args([home.path(".chela"), home.path("copy")])
+        .status()
+        .unwrap();
+    assert!(copied.success());
+    let in_copy = |args: &[&str]| {
+        let output = home
+            .command()
+            .env("CHELA_HOME", home.path("copy"))
+            .args(args)
+            .output()
+            .unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (
+            output.status.success(),
+            text(&output.stdout) + &text(&output.stderr),
+        )
+    };
+
+    // The file outside both homes was written by the original.
+    let (done, told) = in_copy(&["undo"]);
+    assert!(!done && told.contains("another home"), "{told}");
+    assert!(told.contains("--force"), "{told}");
+    assert!(far.exists());
+
+    // The file in the workspace is the copy's own.
+    let (done, told) = in_copy(&["undo", "1"]);
+    assert!(done, "{told}");
+    assert!(!home.exists("copy/workspace/a.md"));
+    assert!(
+        home.exists(".chela/workspace/a.md"),
+        "the original was touched"
+    );
+
+    // Where it was made, it is taken back as ever; and the copy may be told to.
+    home.run(&["undo", "1"]).ok();
+    assert!(!home.exists(".chela/workspace/a.md"));
+    let (done, told) = in_copy(&["undo", "--force"]);
+    assert!(done, "{told}");
+    assert!(!far.exists());
+}

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chela_config::model::{Compaction as Settings, CompactionMode, IdentifierPolicy};
+use chela_core::ok_or_warn;
 use chela_ledger::Rewrite;
 use chela_model::{Cache, Chain, Event, Message, Request, Response, Stage};
 
@@ -130,11 +131,8 @@ impl Writing<'_> {
         self.book.close_page(page, &call, answer);
         let used = self.talk.meter().used;
         // A sum that is not kept changes nothing about the summary.
-        let _ = self
-            .talk
-            .sessions
-            .add_usage(&self.session, usage, used)
-            .await;
+        let added = self.talk.sessions.add_usage(&self.session, usage, used);
+        ok_or_warn!(added.await, "what a summary cost is not added up");
         heard
     }
 

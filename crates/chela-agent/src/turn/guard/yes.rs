@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use chela_config::model::HeadlessApproval;
+use chela_core::ok_or_warn;
 use chela_guard::approval::{AskedCall, Asking, Grant, Question, Scope};
 use chela_guard::flow::{Decision, Deed, Rule, Verdict};
 use chela_model::ToolCall;
@@ -87,7 +88,8 @@ impl Turn<'_> {
     /// The question to which the owner said yes for good, or for this session.
     pub(in crate::turn) async fn question_behind(&self, case: &Case) -> Option<String> {
         let shape = case.deed().shape();
-        let branch = self.talk.sessions.branch(&self.session).await.ok()?;
+        let branch = self.talk.sessions.branch(&self.session);
+        let branch = ok_or_warn!(branch.await, "answers that were kept cannot be read")?;
         let here = branch
             .iter()
             .rev()
@@ -101,7 +103,7 @@ impl Turn<'_> {
             });
         here.or_else(|| {
             let path = Document::path(&self.talk.agents.host);
-            let document = Document::load(&path).ok()?;
+            let document = ok_or_warn!(Document::load(&path), "approvals cannot be read")?;
             let mut known = document.calls(&self.talk.view.id);
             let found = known.find(|call| call.shape == shape)?;
             Some(found.id.clone())

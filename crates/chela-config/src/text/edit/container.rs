@@ -2,34 +2,34 @@
 
 use super::super::scan::{TriviaKind, ends_line, trivia_at};
 use super::super::span::{after, before, between, blank_length};
-use crate::node::{Kind, Node};
+use crate::node::{ConfigNode, NodeKind};
 
 /// An object or a list in the text.
 #[derive(Debug)]
-pub struct Container {
+pub struct ContainerLayout {
     /// The opening bracket.
     pub open: usize,
     /// The closing bracket.
     pub close: usize,
-    pub elements: Vec<Element>,
+    pub elements: Vec<ElementSpan>,
 }
 
 /// A member or an item, without the comma after it.
 #[derive(Debug, Clone, Copy)]
-pub struct Element {
+pub struct ElementSpan {
     pub start: usize,
     pub end: usize,
     pub comma: Option<usize>,
 }
 
-impl Container {
-    pub fn of(text: &str, node: &Node) -> Self {
+impl ContainerLayout {
+    pub fn of(text: &str, node: &ConfigNode) -> Self {
         let spans: Vec<(u32, u32)> = match &node.kind {
-            Kind::Object(members) => members
+            NodeKind::Object(members) => members
                 .iter()
                 .map(|member| (member.key_at.start, member.value.at.end))
                 .collect(),
-            Kind::Array(items) => items
+            NodeKind::Array(items) => items
                 .iter()
                 .map(|item| (item.at.start, item.at.end))
                 .collect(),
@@ -39,7 +39,7 @@ impl Container {
             .into_iter()
             .map(|(start, end)| {
                 let (start, end) = (start as usize, end as usize);
-                Element {
+                ElementSpan {
                     start,
                     end,
                     comma: comma_after(text, end),
@@ -74,15 +74,15 @@ fn comma_after(text: &str, end: usize) -> Option<usize> {
 
 /// The comments that stand behind an element on its line, and where they end.
 #[derive(Debug)]
-pub struct Tail {
+pub struct LineTail {
     pub comments: Vec<(usize, usize)>,
     pub end: usize,
 }
 
 /// Collects the comments from `from` to the end of the line. A comment that another element
 /// follows belongs to that one.
-pub fn tail(text: &str, from: usize) -> Tail {
-    let mut found = Tail {
+pub fn tail(text: &str, from: usize) -> LineTail {
+    let mut found = LineTail {
         comments: Vec::new(),
         end: from,
     };
@@ -147,6 +147,6 @@ pub fn line_width(text: &str, pos: usize) -> usize {
 }
 
 /// Whether a node is written on one line.
-pub fn is_one_line(text: &str, node: &Node) -> bool {
+pub fn is_one_line(text: &str, node: &ConfigNode) -> bool {
     !between(text, node.at.start as usize, node.at.end as usize).contains(ends_line)
 }

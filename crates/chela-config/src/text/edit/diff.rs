@@ -5,56 +5,56 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::want::index_of;
-use crate::key_path::Segment;
-use crate::node::{Kind, Node};
+use crate::key_path::PathSegment;
+use crate::node::{ConfigNode, NodeKind};
 
 /// The changes, by kind. Within one kind no two touch the same stretch of text.
 #[derive(Debug, Default)]
-pub struct Plan<'a> {
-    pub replace: Vec<Replacement<'a>>,
-    pub remove: Vec<Removal<'a>>,
-    pub insert: Vec<Insertion<'a>>,
+pub struct EditPlan<'a> {
+    pub replace: Vec<ValueReplacement<'a>>,
+    pub remove: Vec<ElementRemoval<'a>>,
+    pub insert: Vec<ElementInsertion<'a>>,
 }
 
 #[derive(Debug)]
-pub struct Replacement<'a> {
-    pub old: &'a Node,
+pub struct ValueReplacement<'a> {
+    pub old: &'a ConfigNode,
     pub new: &'a Value,
     /// The object or list it stands in.
-    pub outer: Option<&'a Node>,
+    pub outer: Option<&'a ConfigNode>,
 }
 
 #[derive(Debug)]
-pub struct Removal<'a> {
-    pub container: &'a Node,
+pub struct ElementRemoval<'a> {
+    pub container: &'a ConfigNode,
     pub indices: Vec<usize>,
 }
 
 #[derive(Debug)]
-pub struct Insertion<'a> {
-    pub container: &'a Node,
-    pub outer: Option<&'a Node>,
+pub struct ElementInsertion<'a> {
+    pub container: &'a ConfigNode,
+    pub outer: Option<&'a ConfigNode>,
     /// Keys are absent in a list.
     pub entries: Vec<(Option<&'a str>, &'a Value)>,
 }
 
-pub fn plan<'a>(root: &'a Node, want: &'a Value) -> Plan<'a> {
-    let mut plan = Plan::default();
+pub fn plan<'a>(root: &'a ConfigNode, want: &'a Value) -> EditPlan<'a> {
+    let mut plan = EditPlan::default();
     plan.visit(root, want, None);
     plan
 }
 
-impl<'a> Plan<'a> {
-    fn visit(&mut self, node: &'a Node, want: &'a Value, outer: Option<&'a Node>) {
+impl<'a> EditPlan<'a> {
+    fn visit(&mut self, node: &'a ConfigNode, want: &'a Value, outer: Option<&'a ConfigNode>) {
         match (&node.kind, want) {
-            (Kind::Object(_), Value::Object(map)) => self.visit_object(node, map, outer),
-            (Kind::Array(items), Value::Array(wanted)) => match list_change(items, wanted) {
-                ListChange::Whole => self.replace.push(Replacement {
+            (NodeKind::Object(_), Value::Object(map)) => self.visit_object(node, map, outer),
+            (NodeKind::Array(items), Value::Array(wanted)) => match list_change(items, wanted) {
+                ListChange::Whole => self.replace.push(ValueReplacement {
                     old: node,
                     new: want,
                     outer,
                 }),
-                ListChange::LeaveOut(indices) => self.remove.push(Removal {
+                ListChange::LeaveOut(indices) => self.remove.push(ElementRemoval {
                     container: node,
                     indices,
                 }),
@@ -68,7 +68,7 @@ impl<'a> Plan<'a> {
                         .map(|value| (None, value))
                         .collect();
                     if !entries.is_empty() {
-                        self.insert.push(Insertion {
+                        self.insert.push(ElementInsertion {
                             container: node,
                             outer,
                             entries,
@@ -77,7 +77,7 @@ impl<'a> Plan<'a> {
                 }
             },
             _ if says(node, want) => {}
-            _ => self.replace.push(Replacement {
+            _ => self.replace.push(ValueReplacement {
                 old: node,
                 new: want,
                 outer,
@@ -87,9 +87,9 @@ impl<'a> Plan<'a> {
 
     fn visit_object(
         &mut self,
-        node: &'a Node,
+        node: &'a ConfigNode,
         map: &'a serde_json::Map<String, Value>,
-        outer: Option<&'a Node>,
+        outer: Option<&'a ConfigNode>,
     ) {
         let counting = counting_members(node);
         let gone = node
@@ -99,7 +99,7 @@ impl<'a> Plan<'a> {
             .filter(|(_, member)| !map.contains_key(&member.key));
         let indices: Vec<usize> = gone.map(|(index, _)| index).collect();
         if !indices.is_empty() {
-            self.remove.push(Removal {
+            self.remove.push(ElementRemoval {
                 container: node,
                 indices,
             });
@@ -112,7 +112,7 @@ impl<'a> Plan<'a> {
             }
         }
         if !entries.is_empty() {
-            self.insert.push(Insertion {
+            self.insert.push(ElementInsertion {
                 container: node,
                 outer,
                 entries,
@@ -130,7 +130,7 @@ enum ListChange {
     Whole,
 }
 
-fn list_change(items: &[Node], wanted: &[Value]) -> ListChange {
+fn list_change(items: &[ConfigNode], wanted: &[Value]) -> ListChange {
     if wanted.len() < items.len() {
         return left_out(items, wanted).map_or(ListChange::Whole, ListChange::LeaveOut);
     }
@@ -149,7 +149,7 @@ fn list_change(items: &[Node], wanted: &[Value]) -> ListChange {
 }
 
 /// If `wanted` is `items` with some left out, in order: which.
-fn left_out(items: &[Node], wanted: &[Value]) -> Option<Vec<usize>> {
+fn left_out(items: &[ConfigNode], wanted: &[Value]) -> Option<Vec<usize>> {
     let mut rest = wanted.iter().peekable();
     let mut indices = Vec::new();
     for (index, item) in items.iter().enumerate() {
@@ -164,27 +164,27 @@ fn left_out(items: &[Node], wanted: &[Value]) -> Option<Vec<usize>> {
 }
 
 /// The value that counts for each key: the last one.
-fn counting_members(node: &Node) -> HashMap<&str, &Node> {
+fn counting_members(node: &ConfigNode) -> HashMap<&str, &ConfigNode> {
     node.members()
         .iter()
         .map(|member| (member.key.as_str(), &member.value))
         .collect()
 }
 
-fn says(node: &Node, value: &Value) -> bool {
+fn says(node: &ConfigNode, value: &Value) -> bool {
     match (&node.kind, value) {
-        (Kind::Null, Value::Null) => true,
-        (Kind::Bool(a), Value::Bool(b)) => a == b,
-        (Kind::Number(a), Value::Number(b)) => a == b,
-        (Kind::String(a), Value::String(b)) => a == b,
-        (Kind::Array(items), Value::Array(values)) => {
+        (NodeKind::Null, Value::Null) => true,
+        (NodeKind::Bool(a), Value::Bool(b)) => a == b,
+        (NodeKind::Number(a), Value::Number(b)) => a == b,
+        (NodeKind::String(a), Value::String(b)) => a == b,
+        (NodeKind::Array(items), Value::Array(values)) => {
             items.len() == values.len()
                 && items
                     .iter()
                     .zip(values)
                     .all(|(item, value)| says(item, value))
         }
-        (Kind::Object(_), Value::Object(map)) => {
+        (NodeKind::Object(_), Value::Object(map)) => {
             let counting = counting_members(node);
             counting.len() == map.len()
                 && counting
@@ -196,27 +196,27 @@ fn says(node: &Node, value: &Value) -> bool {
 }
 
 /// One step along a path, where the last of several equal keys counts.
-pub fn step<'n>(node: &'n Node, segment: &Segment) -> Option<&'n Node> {
+pub fn step<'n>(node: &'n ConfigNode, segment: &PathSegment) -> Option<&'n ConfigNode> {
     match (&node.kind, segment) {
-        (Kind::Object(members), Segment::Key(key)) => members
+        (NodeKind::Object(members), PathSegment::Key(key)) => members
             .iter()
             .rfind(|member| member.key == *key)
             .map(|member| &member.value),
-        (Kind::Array(items), segment) => items.get(index_of(segment)?),
+        (NodeKind::Array(items), segment) => items.get(index_of(segment)?),
         _ => None,
     }
 }
 
 /// The elements a step names; several when a key stands there more than once.
-pub fn indices_of(node: &Node, segment: &Segment) -> Vec<usize> {
+pub fn indices_of(node: &ConfigNode, segment: &PathSegment) -> Vec<usize> {
     match (&node.kind, segment) {
-        (Kind::Object(members), Segment::Key(key)) => members
+        (NodeKind::Object(members), PathSegment::Key(key)) => members
             .iter()
             .enumerate()
             .filter(|(_, member)| member.key == *key)
             .map(|(index, _)| index)
             .collect(),
-        (Kind::Array(items), segment) => index_of(segment)
+        (NodeKind::Array(items), segment) => index_of(segment)
             .filter(|index| *index < items.len())
             .into_iter()
             .collect(),

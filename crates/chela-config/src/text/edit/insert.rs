@@ -4,16 +4,16 @@ use serde_json::Value;
 
 use super::Splice;
 use super::container::{
-    Container, Element, indent_of, is_first_on_line, is_one_line, line_width, tail,
+    ContainerLayout, ElementSpan, indent_of, is_first_on_line, is_one_line, line_width, tail,
 };
-use super::diff::Insertion;
+use super::diff::ElementInsertion;
 use super::render::{is_plain, on_lines, one_line};
-use super::style::{Style, WIDTH};
-use crate::node::Node;
+use super::style::{TextStyle, WIDTH};
+use crate::node::ConfigNode;
 use crate::text::scan::{ends_line, trivia_at};
 use crate::text::span::{after, between, blank_length};
 
-pub fn insertions(text: &str, style: &Style, all: &[Insertion<'_>]) -> Vec<Splice> {
+pub fn insertions(text: &str, style: &TextStyle, all: &[ElementInsertion<'_>]) -> Vec<Splice> {
     all.iter()
         .flat_map(|insertion| Insert::new(text, style, insertion).splices())
         .collect()
@@ -21,21 +21,21 @@ pub fn insertions(text: &str, style: &Style, all: &[Insertion<'_>]) -> Vec<Splic
 
 struct Insert<'a> {
     text: &'a str,
-    style: &'a Style,
-    node: &'a Node,
-    outer: Option<&'a Node>,
-    container: Container,
+    style: &'a TextStyle,
+    node: &'a ConfigNode,
+    outer: Option<&'a ConfigNode>,
+    container: ContainerLayout,
     entries: &'a [(Option<&'a str>, &'a Value)],
 }
 
 impl<'a> Insert<'a> {
-    fn new(text: &'a str, style: &'a Style, insertion: &'a Insertion<'a>) -> Self {
+    fn new(text: &'a str, style: &'a TextStyle, insertion: &'a ElementInsertion<'a>) -> Self {
         Self {
             text,
             style,
             node: insertion.container,
             outer: insertion.outer,
-            container: Container::of(text, insertion.container),
+            container: ContainerLayout::of(text, insertion.container),
             entries: &insertion.entries,
         }
     }
@@ -50,7 +50,7 @@ impl<'a> Insert<'a> {
     }
 
     /// The object or list spans lines: each new element gets its own.
-    fn after_last_line(&self, last: Element) -> Vec<Splice> {
+    fn after_last_line(&self, last: ElementSpan) -> Vec<Splice> {
         let hugging = !between(self.text, last.end, self.container.close).contains(ends_line);
         if hugging && !is_first_on_line(self.text, last.start) {
             return self.beside(last);
@@ -66,7 +66,7 @@ impl<'a> Insert<'a> {
     }
 
     /// The object or list is one line, and stays one unless that makes the line too long.
-    fn within_line(&self, last: Element) -> Vec<Splice> {
+    fn within_line(&self, last: ElementSpan) -> Vec<Splice> {
         let added: usize = self
             .on_one_line()
             .iter()
@@ -79,7 +79,7 @@ impl<'a> Insert<'a> {
         self.beside(last)
     }
 
-    fn beside(&self, last: Element) -> Vec<Splice> {
+    fn beside(&self, last: ElementSpan) -> Vec<Splice> {
         let space = self.style.space;
         let mut new = format!("{space}{}", self.on_one_line().join(&format!(",{space}")));
         if last.comma.is_some() {
@@ -89,7 +89,7 @@ impl<'a> Insert<'a> {
     }
 
     /// Puts `new` behind the last element, its comma and its comments.
-    fn at_end(&self, last: Element, new: String) -> Vec<Splice> {
+    fn at_end(&self, last: ElementSpan, new: String) -> Vec<Splice> {
         let (from, comma) = match last.comma {
             Some(comma) => (comma + 1, None),
             None => (last.end, Some(insertion_at(last.end, ","))),
@@ -99,7 +99,7 @@ impl<'a> Insert<'a> {
     }
 
     /// Breaks a one-line object or list into lines, one for each element, new ones included.
-    fn spread(&self, last: Element) -> Vec<Splice> {
+    fn spread(&self, last: ElementSpan) -> Vec<Splice> {
         let outer = indent_of(self.text, self.container.open);
         let indent = format!("{outer}{}", self.style.indent);
         let break_line = format!("{}{indent}", self.style.newline);

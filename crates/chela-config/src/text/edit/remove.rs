@@ -1,12 +1,12 @@
 //! Taking elements out of an object or a list.
 
 use super::Splice;
-use super::container::{Container, tail};
-use super::diff::Removal;
+use super::container::{ContainerLayout, tail};
+use super::diff::ElementRemoval;
 use crate::text::scan::ends_line;
 use crate::text::span::{after, before, between, blank_length};
 
-pub fn removals(text: &str, all: &[Removal<'_>]) -> Vec<Splice> {
+pub fn removals(text: &str, all: &[ElementRemoval<'_>]) -> Vec<Splice> {
     let mut ranges: Vec<(usize, usize)> = all
         .iter()
         .flat_map(|removal| ranges(text, removal))
@@ -22,8 +22,8 @@ pub fn removals(text: &str, all: &[Removal<'_>]) -> Vec<Splice> {
         .collect()
 }
 
-fn ranges(text: &str, removal: &Removal<'_>) -> Vec<(usize, usize)> {
-    let container = Container::of(text, removal.container);
+fn ranges(text: &str, removal: &ElementRemoval<'_>) -> Vec<(usize, usize)> {
+    let container = ContainerLayout::of(text, removal.container);
     let mut pieces = Vec::new();
     for index in &removal.indices {
         let Some(element) = container.elements.get(*index) else {
@@ -48,7 +48,7 @@ fn ranges(text: &str, removal: &Removal<'_>) -> Vec<(usize, usize)> {
 }
 
 /// When the last elements go, the comma before them would become a trailing one.
-fn comma_left_over(container: &Container, indices: &[usize]) -> Option<(usize, usize)> {
+fn comma_left_over(container: &ContainerLayout, indices: &[usize]) -> Option<(usize, usize)> {
     let last = container.elements.len().checked_sub(1)?;
     if !indices.contains(&last) {
         return None;
@@ -118,7 +118,7 @@ fn newline_length(text: &str) -> usize {
     }
 }
 
-fn is_blank_without(text: &str, container: &Container, ranges: &[(usize, usize)]) -> bool {
+fn is_blank_without(text: &str, container: &ContainerLayout, ranges: &[(usize, usize)]) -> bool {
     let mut pos = container.open + 1;
     for (start, end) in ranges {
         if text

@@ -6,12 +6,12 @@ use super::super::literal::quoted;
 use super::super::span::{after, between};
 use super::Splice;
 use super::container::{indent_of, is_one_line, line_width};
-use super::diff::Replacement;
-use super::style::{Style, WIDTH};
+use super::diff::ValueReplacement;
+use super::style::{TextStyle, WIDTH};
 
-pub fn replacements(text: &str, style: &Style, all: &[Replacement<'_>]) -> Vec<Splice> {
+pub fn replacements(text: &str, style: &TextStyle, all: &[ValueReplacement<'_>]) -> Vec<Splice> {
     all.iter()
-        .map(|Replacement { old, new, outer }| {
+        .map(|ValueReplacement { old, new, outer }| {
             let (start, end) = (old.at.start as usize, old.at.end as usize);
             let short = one_line(new, style);
             let width =
@@ -38,7 +38,7 @@ pub fn replacements(text: &str, style: &Style, all: &[Replacement<'_>]) -> Vec<S
 }
 
 /// A value without line breaks.
-pub fn one_line(value: &Value, style: &Style) -> String {
+pub fn one_line(value: &Value, style: &TextStyle) -> String {
     let comma = format!(",{}", style.space);
     match value {
         Value::String(text) => quoted(text, style.quote),
@@ -67,7 +67,7 @@ pub fn one_line(value: &Value, style: &Style) -> String {
 
 /// A value with its members on lines of their own. Lists of plain values stay on one line while
 /// they fit into `room`.
-pub fn on_lines(value: &Value, style: &Style, indent: &str, room: usize) -> String {
+pub fn on_lines(value: &Value, style: &TextStyle, indent: &str, room: usize) -> String {
     let inner = format!("{indent}{}", style.indent);
     let inner_room = WIDTH.saturating_sub(inner.chars().count());
     let (open, close, lines): (_, _, Vec<String>) = match value {

@@ -3,15 +3,15 @@
 use super::super::literal::quoted;
 use super::super::scan::{ends_line, is_plain_identifier};
 use super::super::span::after;
-use super::container::{Container, indent_of, is_first_on_line, is_one_line};
-use crate::node::{Kind, Member, Node};
+use super::container::{ContainerLayout, indent_of, is_first_on_line, is_one_line};
+use crate::node::{ConfigNode, NodeKind, NodeMember};
 
 /// Longer lines than this are broken up.
 pub const WIDTH: usize = 100;
 
 /// The habits of a text, as far as its first examples show them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Style {
+pub struct TextStyle {
     pub newline: &'static str,
     pub indent: String,
     pub keys: KeyStyle,
@@ -30,8 +30,8 @@ pub enum KeyStyle {
     Quoted,
 }
 
-impl Style {
-    pub fn of(text: &str, root: &Node) -> Self {
+impl TextStyle {
+    pub fn of(text: &str, root: &ConfigNode) -> Self {
         let mut seen = Seen::default();
         seen.look(text, root);
         let keys = seen.keys.unwrap_or(KeyStyle::Quoted);
@@ -52,7 +52,7 @@ impl Style {
     }
 
     /// A key as text; `neighbours` are the members it will stand among.
-    pub fn key(&self, text: &str, key: &str, neighbours: &[Member]) -> String {
+    pub fn key(&self, text: &str, key: &str, neighbours: &[NodeMember]) -> String {
         let near = neighbours
             .iter()
             .rev()
@@ -89,9 +89,9 @@ struct Seen {
 }
 
 impl Seen {
-    fn look(&mut self, text: &str, node: &Node) {
+    fn look(&mut self, text: &str, node: &ConfigNode) {
         match &node.kind {
-            Kind::Object(members) => {
+            NodeKind::Object(members) => {
                 self.look_at_layout(
                     text,
                     node,
@@ -102,16 +102,18 @@ impl Seen {
                     self.look(text, &member.value);
                 }
             }
-            Kind::Array(items) => {
+            NodeKind::Array(items) => {
                 self.look_at_layout(text, node, items.first().map(|item| item.at.start));
                 items.iter().for_each(|item| self.look(text, item));
             }
-            Kind::String(_) if self.quote.is_none() => self.quote = quote_at(text, node.at.start),
+            NodeKind::String(_) if self.quote.is_none() => {
+                self.quote = quote_at(text, node.at.start)
+            }
             _ => {}
         }
     }
 
-    fn look_at_key(&mut self, text: &str, member: &Member) {
+    fn look_at_key(&mut self, text: &str, member: &NodeMember) {
         if self.keys.is_none() {
             self.keys = key_style(text, member);
         }
@@ -121,7 +123,7 @@ impl Seen {
         }
     }
 
-    fn look_at_layout(&mut self, text: &str, node: &Node, first: Option<u32>) {
+    fn look_at_layout(&mut self, text: &str, node: &ConfigNode, first: Option<u32>) {
         let Some(first) = first.map(|first| first as usize) else {
             return;
         };
@@ -132,12 +134,12 @@ impl Seen {
             self.indent = inner.filter(|inner| !inner.is_empty()).map(str::to_owned);
         }
         if self.trailing_comma.is_none() && first_on_line {
-            let container = Container::of(text, node);
+            let container = ContainerLayout::of(text, node);
             if container.inside(text).contains(ends_line) {
                 self.trailing_comma = Some(container.has_trailing_comma());
             }
         }
-        let wanted = self.padded.is_none() && matches!(node.kind, Kind::Object(_));
+        let wanted = self.padded.is_none() && matches!(node.kind, NodeKind::Object(_));
         if wanted && !first_on_line && is_one_line(text, node) {
             self.padded = Some(after(text, open + 1).starts_with(' '));
         }
@@ -145,7 +147,7 @@ impl Seen {
 }
 
 /// What a key shows about the habit; one that needs its quotes shows nothing.
-fn key_style(text: &str, member: &Member) -> Option<KeyStyle> {
+fn key_style(text: &str, member: &NodeMember) -> Option<KeyStyle> {
     match quote_at(text, member.key_at.start) {
         None => Some(KeyStyle::Bare),
         Some(_) => is_plain_identifier(&member.key).then_some(KeyStyle::Quoted),

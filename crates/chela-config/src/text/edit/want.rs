@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{EditError, Existed, json_type_name};
-use crate::key_path::{KeyPath, Segment};
+use super::{EditError, KeyExisted, json_type_name};
+use crate::key_path::{KeyPath, PathSegment};
 use crate::sources::INCLUDE;
 
 /// Puts `value` at `path`, making what is missing on the way.
@@ -13,15 +13,15 @@ pub fn put(root: &mut Value, path: &KeyPath, value: Value) -> Result<(), EditErr
 }
 
 /// Takes out what stands at `path`.
-pub fn take(root: &mut Value, path: &KeyPath) -> Result<Existed, EditError> {
+pub fn take(root: &mut Value, path: &KeyPath) -> Result<KeyExisted, EditError> {
     let Some((outer, last)) = path.split_last() else {
         let Value::Object(map) = root else {
-            return Ok(Existed::No);
+            return Ok(KeyExisted::No);
         };
         let existed = if map.is_empty() {
-            Existed::No
+            KeyExisted::No
         } else {
-            Existed::Yes
+            KeyExisted::Yes
         };
         map.clear();
         return Ok(existed);
@@ -30,22 +30,22 @@ pub fn take(root: &mut Value, path: &KeyPath) -> Result<Existed, EditError> {
     for (depth, segment) in outer.segments().iter().enumerate() {
         guard_included(value, segment, path, depth)?;
         value = match (value, segment) {
-            (Value::Object(map), Segment::Key(key)) => match map.get_mut(key) {
+            (Value::Object(map), PathSegment::Key(key)) => match map.get_mut(key) {
                 Some(inner) => inner,
-                None => return Ok(Existed::No),
+                None => return Ok(KeyExisted::No),
             },
             (Value::Array(items), segment) => {
                 match index_of(segment).and_then(|index| items.get_mut(index)) {
                     Some(inner) => inner,
-                    None => return Ok(Existed::No),
+                    None => return Ok(KeyExisted::No),
                 }
             }
-            _ => return Ok(Existed::No),
+            _ => return Ok(KeyExisted::No),
         };
     }
     guard_included(value, last, path, outer.segments().len())?;
     let removed = match (value, last) {
-        (Value::Object(map), Segment::Key(key)) => map.shift_remove(key).is_some(),
+        (Value::Object(map), PathSegment::Key(key)) => map.shift_remove(key).is_some(),
         (Value::Array(items), segment) => {
             match index_of(segment).filter(|index| *index < items.len()) {
                 Some(index) => {
@@ -57,7 +57,11 @@ pub fn take(root: &mut Value, path: &KeyPath) -> Result<Existed, EditError> {
         }
         _ => false,
     };
-    Ok(if removed { Existed::Yes } else { Existed::No })
+    Ok(if removed {
+        KeyExisted::Yes
+    } else {
+        KeyExisted::No
+    })
 }
 
 /// Merges `patch` into what stands at `path`.
@@ -78,7 +82,7 @@ fn merge(target: &mut Value, patch: &Value, path: &KeyPath) -> Result<(), EditEr
         let inner = path.key(key.as_str());
         guard_included(
             target,
-            &Segment::Key(key.clone()),
+            &PathSegment::Key(key.clone()),
             &inner,
             path.segments().len(),
         )?;
@@ -106,15 +110,15 @@ fn slot<'v>(root: &'v mut Value, path: &KeyPath) -> Result<&'v mut Value, EditEr
         guard_included(value, segment, path, depth)?;
         if value.is_null() {
             *value = match segment {
-                Segment::Key(_) => Value::Object(Map::new()),
-                Segment::Index(_) => Value::Array(Vec::new()),
+                PathSegment::Key(_) => Value::Object(Map::new()),
+                PathSegment::Index(_) => Value::Array(Vec::new()),
             };
         }
         value = match (value, segment) {
-            (Value::Object(map), Segment::Key(key)) => {
+            (Value::Object(map), PathSegment::Key(key)) => {
                 map.entry(key.as_str()).or_insert(Value::Null)
             }
-            (Value::Object(_), Segment::Index(index)) => {
+            (Value::Object(_), PathSegment::Index(index)) => {
                 return Err(EditError::IndexIntoObject {
                     path: path.clone(),
                     at: at(),
@@ -157,10 +161,10 @@ fn slot<'v>(root: &'v mut Value, path: &KeyPath) -> Result<&'v mut Value, EditEr
 }
 
 /// An item of a list can also be named `list.0`, as other tools write it.
-pub fn index_of(segment: &Segment) -> Option<usize> {
+pub fn index_of(segment: &PathSegment) -> Option<usize> {
     match segment {
-        Segment::Index(index) => Some(*index),
-        Segment::Key(key) => key.parse().ok(),
+        PathSegment::Index(index) => Some(*index),
+        PathSegment::Key(key) => key.parse().ok(),
     }
 }
 
@@ -168,7 +172,7 @@ pub fn index_of(segment: &Segment) -> Option<usize> {
 /// there, keys beside `$include` are the way to override what a shared base says.
 fn guard_included(
     value: &Value,
-    segment: &Segment,
+    segment: &PathSegment,
     path: &KeyPath,
     depth: usize,
 ) -> Result<(), EditError> {
@@ -178,7 +182,7 @@ fn guard_included(
     let Some(include) = map.get(INCLUDE).filter(|_| map.len() == 1 && depth > 0) else {
         return Ok(());
     };
-    if *segment == Segment::Key(INCLUDE.to_owned()) {
+    if *segment == PathSegment::Key(INCLUDE.to_owned()) {
         return Ok(());
     }
     let include = match include {

@@ -1,10 +1,9 @@
 //! A file of weights taken in: tried out, and put where it stays.
 
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use chela_core::ContentHash;
+use chela_files::{FileDraft, FileMode};
 
 use super::{MiniLm, split_stamp, stamped};
 use crate::embed::table::Table;
@@ -63,30 +62,18 @@ pub fn install(source: &Path, folder: &Path) -> Result<Installed, InstallError> 
     let path = folder.join(format!("{name}.onnx"));
     std::fs::create_dir_all(folder).map_err(InstallError::io("create", folder))?;
     // What is tried is what will be used: the copy, before it gets its name.
-    let copy = Temporary(folder.join(format!(".{name}-{}.onnx", std::process::id())));
-    let written = File::create(&copy.0).and_then(|mut file| {
-        file.write_all(&bytes)?;
-        file.sync_all()
-    });
-    written.map_err(InstallError::io("write", &copy.0))?;
+    let copy = FileDraft::beside(&path, &bytes, FileMode::KeepOrUsual)
+        .map_err(|error| InstallError::io("write", &path)(error.source))?;
     drop(bytes);
-    probe(&copy.0).map_err(unfit)?;
+    probe(&copy.path()).map_err(unfit)?;
     let placed = match path.exists() {
         true => Placed::AlreadyThere,
         false => Placed::New,
     };
-    std::fs::rename(&copy.0, &path).map_err(InstallError::io("write", &path))?;
+    copy.put_in_place()
+        .map_err(|error| InstallError::io("write", &path)(error.source))?;
     let id = MiniLm::new(&path).id();
     Ok(Installed { path, id, placed })
-}
-
-/// Goes away unless it was renamed.
-struct Temporary(PathBuf);
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
 }
 
 /// The name of the file, as far as it is fit for one.

@@ -1,5 +1,10 @@
 //! How each service wants to be asked, and how it answers.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "a key set in an object that was just made"
+)]
+
 use serde_json::{Value, json};
 
 use crate::embed::EmbedRole;
@@ -174,12 +179,13 @@ pub fn complaint(body: &[u8]) -> String {
         return String::new();
     };
     let said = [
-        &answer["error"]["message"],
-        &answer["detail"],
-        &answer["error"],
-        &answer["message"],
+        answer.pointer("/error/message"),
+        answer.get("detail"),
+        answer.get("error"),
+        answer.get("message"),
     ]
     .into_iter()
+    .flatten()
     .find_map(Value::as_str)
     .unwrap_or_default();
     said.chars()

@@ -9,21 +9,15 @@ use crate::inspect::page::{Kind, Page};
 use crate::inspect::words::Words;
 
 patterns! {
-    INSTALL_STEP = r#""(?:pre|post)?install"\s*:\s*"|"(?:prepare|preprepare|postprepare)"\s*:\s*""#;
-    HARMLESS_STEP = r"^\s*$|husky|patch-package|tsc\b|npm run|build|playwright install|electron-rebuild|prisma generate|lefthook|simple-git-hooks|only-allow|opencollective";
-    STEP_ACTS = r#"curl\b|wget\b|https?://|node\s+-e|python[0-9.]*\s+-c|powershell|base64|\beval\b|bash\s+-c|sh\s+-c|/dev/tcp|\|\s*(?:ba)?sh\b|>\s*/dev/null"#;
-    HOOK = r"sessionstart|sessionend|pretooluse|posttooluse|userpromptsubmit|subagentstop|precompact|folderopen|runon|postcreatecommand|poststartcommand|onstartup|\bstop\b";
-    COMMAND_KEY = r#""(?:command|args?|run|script|postcreatecommand|poststartcommand)"\s*:"#;
-    COMMAND_ACTS = r#"\bcurl\b|\bwget\b|\bnc\b|/dev/tcp|base64\s+-|\beval\b|\biwr\b|invoke-webrequest|node\s+-e|python[0-9.]*\s+-c"#;
-    YAML_OBJECT = r"!!python/(?:object|name|module)|!!javax?\.|!ruby/object|!!js/function";
-    CMDCLASS = r"cmdclass\s*=|class\s+\w+\s*\(\s*(?:install|develop|egg_info|build_py|sdist)\s*\)";
-    ACTS = r"urlopen|requests\.(?:get|post)|urlretrieve|os\.system|subprocess\.|socket\.socket|exec\s*\(|b64decode";
-    PICKLED = r"(?:pickle|cloudpickle|dill|joblib|marshal|shelve)\.loads?\s*\(\s*(?:base64|b64decode|requests\.|urlopen|urllib|bytes\.fromhex|zlib|codecs)";
-    PTH_IMPORT = r"^import\s+\S+;|^import\s+(?:os|sys|subprocess|base64)";
+    "autorun.txt":
+    INSTALL_STEP, HARMLESS_STEP, STEP_ACTS, HOOK, COMMAND_KEY, COMMAND_ACTS, YAML_OBJECT, CMDCLASS,
+    ACTS, PICKLED, PTH_IMPORT,
 }
 
 pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     let text = line.text.as_str();
     if (text.contains("!!") || text.contains("!ruby")) && YAML_OBJECT.is_in(text) {
         let what = "builds an object while being read, which runs code in careless readers";

@@ -143,10 +143,18 @@ fn crowded(pages: &[Page], findings: &mut Vec<Finding>) {
     let mut in_crowd = vec![false; found.len()];
     for (at, one) in found.iter().enumerate() {
         let near = |other: &&Finding| other.line <= one.line.map(|line| line + NEIGHBOURS);
-        for (ahead, other) in found[at + 1..].iter().take_while(near).enumerate() {
+        for (ahead, other) in found
+            .iter()
+            .enumerate()
+            .skip(at + 1)
+            .take_while(|(_, other)| near(other))
+        {
             if other.message != one.message {
-                in_crowd[at] = true;
-                in_crowd[at + 1 + ahead] = true;
+                for place in [at, ahead] {
+                    if let Some(is_in) = in_crowd.get_mut(place) {
+                        *is_in = true;
+                    }
+                }
             }
         }
     }

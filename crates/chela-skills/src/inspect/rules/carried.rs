@@ -11,11 +11,8 @@ use crate::inspect::page::{Line, Page, Zone};
 use crate::inspect::words::Words;
 
 patterns! {
-    FETCHED = r"requests\.(?:get|post|request)\s*\(|httpx\.get\s*\(|urlopen\s*\(|\bfetch\s*\(|axios(?:\.get)?\s*\(|\$\(\s*(?:curl|wget)\b|`(?:curl|wget)\b|http\.get\s*\(|reqwest::|net::http\.get|downloadstring|\biwr\b|invoke-webrequest|file_get_contents\s*\(\s*[\x22']https?:";
-    DECODED = r"b64decode\s*\(|a85decode\s*\(|b85decode\s*\(|b32decode\s*\(|fromhex\s*\(|unhexlify\s*\(|zlib\.decompress\s*\(|codecs\.decode\s*\(|atob\s*\(|buffer\.from\s*\([^)]*(?:base64|hex)|base64\s+(?:-d|--decode)|frombase64string|base64_decode\s*\(|urldecode|fromcharcode|chr\s*\(|rot_?13|\[::-1\]|marshal\.loads|\.reverse\s*\(\s*\)|xxd\s+-r|\^\s*(?:key|0x[0-9a-f]{2}|\d{2,3})\b";
-    RUNS_VALUE = r"(?:^|[^.\w])(?:exec|eval|compile|execscript)\s*\(\s*(?:compile\s*\(\s*)?([a-z_]\w*)|new\s+function\s*\(\s*([a-z_]\w*)|(?:os\.system|os\.popen|subprocess\.\w+|popen|execsync|child_process\.exec|\bexec|spawnsync|shell_exec|system|passthru|runinthiscontext|runinnewcontext|invoke-expression|\biex)\s*\(?\s*\[?\s*\$?([a-z_]\w*)|\b(?:eval|bash\s+-c|sh\s+-c|python3?\s+-c)\s+[\x22']?\$\{?([a-z_]\w*)|echo\s+[\x22']?\$\{?([a-z_]\w*)\}?[\x22']?\s*\|\s*(?:base64\s+-\S*d\S*\s*\|\s*)?(?:ba|z|da)?sh\b|globals\s*\(\s*\)\s*\[\s*([a-z_]\w*)|setattr\s*\(\s*\w+\s*,\s*([a-z_]\w*)\s*,";
-    ASSIGN = r"^(?:export\s+|const\s+|let\s+|var\s+|local\s+|self\.|this\.|my\s+)?\$?([a-z_]\w*)\s*(?::\s*[\w\[\], |]+\s*)?:?=[^=]";
-    RUNS_DIRECT = r"(?:^|[^.\w])(?:exec|eval)\s*\(\s*[\w.]+\s*\(|os\.system\s*\(\s*[\w.]+\s*\(|(?:getattr|globals|vars)\s*\([^)]*\)\s*[\[(].{0,40}[\x22'](?:system|popen|exec|eval)[\x22']|getattr\s*\(\s*(?:os|__builtins__|builtins|__import__\s*\([^)]*\))\s*,\s*(?:[\x22'](?:sys|po|ex|ev)|[a-z_]+\s*[,)+])";
+    "carried.txt":
+    FETCHED, DECODED, RUNS_VALUE, ASSIGN, RUNS_DIRECT,
 }
 
 /// What a variable holds.

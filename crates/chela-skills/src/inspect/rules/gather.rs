@@ -12,15 +12,8 @@ use crate::inspect::page::{Kind, Line, Page};
 use crate::inspect::words::Words;
 
 patterns! {
-    ENV_WALK = r"\bfor\s+\w+(?:\s*,\s*\w+)?\s+in\s+(?:sorted\s*\(\s*)?(?:dict\s*\(\s*)?os\.environ|object\.(?:entries|keys)\s*\(\s*process\.env|\bin\s+os\.environ(?:\.items\s*\(\s*\))?\s+if\b|\b(?:env|printenv|set)\s*\|\s*(?:grep|egrep|rg)\b|for\s*\(\s*(?:const|let|var)\s+\w+\s+in\s+process\.env";
-    SIFTS = r"(?:key|token|secret|passw|credential|api)[\x22'|/\])\\]|[\x22'](?:key|token|secret|password|api)|(?:key|token|secret|pass)\|";
-    NAMED_KEY = r#"["'](aws|github|gitlab|stripe|twilio|sendgrid|slack|npm|pypi|docker|heroku|datadog|paypal|coinbase|binance|azure|shopify|digitalocean)_[a-z0-9_]*(?:key|token|secret|password|sid|id)[a-z0-9_]*["']|(?:process\.env\.|\$\{?)(?:aws|github|stripe|slack|npm)_[a-z0-9_]*(?:key|token|secret)"#;
-    BODY = r"json\s*=|data\s*=|body\s*:|--data|\s-d\s|json\.stringify|files\s*=";
-    HEADERS = r"headers\s*[=:]|authorization|bearer|auth\s*=";
-    OFFLINE = r"\b(?:works?|runs?|operates?|fully|entirely|completely|100%) (?:offline|local(?:ly)?)\b|\bno (?:network|internet)(?: access| connection| calls?)?(?: is| are)? (?:required|needed|made|used)|\bno (?:external|network) (?:calls|requests)|nothing (?:ever )?leaves (?:your|the) (?:machine|computer|device)|\bdata (?:never|does not) leaves?\b|\blocal[- ]only\b|\boffline[- ](?:only|first)\b";
-    READS = r"open\s*\(|read_text|read_bytes|readfile|\bcat\s|get-content|copyfile|shutil\.copy|\bcp\s|\btar\s|\bzip\s|expanduser|path\.home|homedir|glob|listdir|readdir|execute\s*\(|sqlite3|file_get_contents|ioutil\.readfile|os\.readfile|fs::read|file\.read";
-    COMMAND_IN_DATA = r#"\b(?:run|command|cmd|exec|script|shell)"?\s*:\s*["']?\w"#;
-    SENDS = r"requests\.(?:post|put|request|patch)\s*\(|session\.post\s*\(|httpx\.(?:post|put)\s*\(|client\.post\s*\(|urlopen\s*\(|urllib\.request\.request\s*\(|\bfetch\s*\(|axios(?:\.post|\.put)?\s*\(|\.sendall\s*\(|https?\.request\s*\(|\bcurl\b.*(?:\s-d|--data|\s-f\b|\s-t\b|-x\s*post|--upload)|\bncat?\b\s+\S+\s+\d+|invoke-(?:webrequest|restmethod)\b.*-(?:body|method\s+post)|\.senddocument\s*\(|http\.post\s*\(|http\.newrequest\s*\(|net::http\.post|reqwest::\w*|\.post\s*\(|smtplib|sendmail|ftplib|storbinary|putobject|paramiko";
+    "gather.txt":
+    ENV_WALK, SIFTS, NAMED_KEY, BODY, HEADERS, OFFLINE, READS, COMMAND_IN_DATA, SENDS,
 }
 
 /// What a package takes: where it stands and how sure it is.
@@ -182,9 +175,9 @@ fn is_body(page: &Page, sink: &Line) -> bool {
         .lines
         .iter()
         .position(|line| line.number == sink.number);
-    let statement = at.map_or(&[][..], |at| &page.lines[at..page.lines.len().min(at + 5)]);
-    statement.iter().any(|line| BODY.is_in(&line.text))
-        && !statement.iter().any(|line| HEADERS.is_in(&line.text))
+    let statement = || page.lines.iter().skip(at.unwrap_or(usize::MAX)).take(5);
+    statement().any(|line| BODY.is_in(&line.text))
+        && !statement().any(|line| HEADERS.is_in(&line.text))
 }
 
 fn takings(page: &Page) -> Vec<Taking<'_>> {
@@ -201,7 +194,7 @@ fn takings(page: &Page) -> Vec<Taking<'_>> {
         if data && !COMMAND_IN_DATA.is_in(&line.text) {
             continue;
         }
-        let near = || page.lines[at..page.lines.len().min(at + 4)].iter();
+        let near = || page.lines.iter().skip(at).take(4);
         if ENV_WALK.is_in(&line.text) && near().any(|next| SIFTS.is_in(&next.text)) {
             found.push(Taking {
                 page,

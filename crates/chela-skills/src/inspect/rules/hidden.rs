@@ -11,12 +11,8 @@ use crate::inspect::rules::{self, order};
 use chela_config::Severity;
 
 patterns! {
-    COMMENT = r"(?s)<!--(.*?)-->";
-    LINK_COMMENT = r#"(?m)^\s*\[[^\]]*\]:\s*(?:#|<>)\s*[("']([^\n]*)[)"']\s*$"#;
-    ORDERS = r"\b(?:you must|ignore|disregard|assistant|the agent|ai (?:agent|model)|system(?: prompt|:)|execute|do not tell|don't tell|do not mention|never (?:tell|mention|reveal)|tell the user|silently|secretly|before (?:answering|responding)|always (?:run|send|include|tell)|curl |wget |send (?:the|all|your|contents)|upload|forward|exfiltrat|password|api key|token|override|you are now|collect|include contents|contents of)\b";
-    SENDS_AWAY = r"\b(?:send|upload|post|forward|transmit|exfiltrate|copy)\b.{0,120}\bto\b.{0,20}https?://";
-    CARRIES_KEY = r"\b(?:include|add|append|attach|embed|send|put|insert)\b.{0,60}\$\{?[a-z_]*(?:key|token|secret|password)\b";
-    INVISIBLE_STYLE = r"(?is)<(\w+)[^>]*style\s*=\s*[\x22'][^\x22']*(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?:\.0+)?\s*[;\x22']|color\s*:\s*(?:white|#fff(?:fff)?)\b)[^\x22']*[\x22'][^>]*>(.{1,4000}?)</";
+    "hidden.txt":
+    COMMENT, LINK_COMMENT, ORDERS, SENDS_AWAY, CARRIES_KEY, INVISIBLE_STYLE,
 }
 
 /// Blank lines that push a text out of sight.
@@ -205,7 +201,12 @@ fn comments(path: &str, text: &str) -> Vec<Finding> {
         let mut inside = Vec::new();
         rules::look(&page, &Known::default(), &mut inside);
         let worst = inside.iter().map(|finding| finding.severity).max();
-        let line = text[..span.start()].matches('\n').count() + 1;
+        let line = text
+            .get(..span.start())
+            .unwrap_or_default()
+            .matches('\n')
+            .count()
+            + 1;
         let line = u32::try_from(line).unwrap_or(u32::MAX);
         let lower = plain::clean(inner).replace('\n', " ");
         let bad = order::drops_rules(&lower)

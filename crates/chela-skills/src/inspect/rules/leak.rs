@@ -12,42 +12,11 @@ use crate::inspect::page::{Kind, Line, Page, Zone};
 use crate::inspect::words::Words;
 
 patterns! {
-    SSH = r"\.ssh\b/?(?:id_|[\x22'`\s*)/]|$)|\bid_(?:rsa|ed25519|ecdsa|dsa)\b";
-    CLOUD = r"\.aws/credentials|(?:~|\$home|\$\{home\})/\.aws\b|\.config/gcloud|\.azure/|\.kube/config|\.docker/config\.json|application_default_credentials";
-    BROWSER = r"login data\b|cookies\.sqlite|logins\.json|key4\.db|(?:chrome|brave|edge|chromium|firefox|opera).{0,60}(?:cookies|user data|local state|profiles?\b.*/default)|cookies\.binarycookies";
-    KEYCHAIN = r"dump-keychain|login\.keychain|keychain-db";
-    WALLET = r"wallet\.dat|exodus(?:\.wallet|/)|electrum/wallets|nkbihfbeogaeaoehlefnkodbefgpgknn|\.ethereum/keystore|atomic/local storage|ledger live|\bbfnaelmomeimhlpmgjnjophhpkkoljpa\b";
-    TOKENS = r"\.netrc\b|\.npmrc\b|\.pypirc\b|\.git-credentials|gh/hosts\.yml|/etc/shadow|\.gnupg\b|(?:bash|zsh)_history|fish_history|\bgh\b[\x22',\s]+auth[\x22',\s]+token\b|\bnpm token create|print-access-token|\bop item get\b|\bbw export\b";
-    ENVIRONMENT = r"dict\(\s*os\.environ|json\.dumps\(\s*(?:dict\()?\s*os\.environ|os\.environ\.(?:copy|items)\(|=\s*os\.environ\s*$|[(,:{]\s*os\.environ\s*[,)}]|json\.stringify\(\s*process\.env\s*[,)]|object\.(?:entries|keys|assign)\([^)]*process\.env|\bprintenv\b\s*(?:$|[|>)])|(?:^|[;&|(`]\s*)env\s*(?:\||>|\)|$)";
-    SCREEN = r"\bpbpaste\b|screencapture\b|pyperclip\.paste|imagegrab|pynput|getclipboard|xclip\s+-o|keylog";
-    DOT_ENV = r#"(?:^|[\s"'`/~=@(<])\.env(?:\.[a-z]+)?\b"#;
-    AGENT = r"\.(?:openclaw|clawdbot|moltbot|chela|claude|codex|clawd)/?[^\s]{0,40}(?:\.env|credentials|openclaw\.json|clawdbot\.json|chela\.json|auth|token|settings)|auth-profiles\.json|find-generic-password|find-internet-password|solana/id\.json";
-
-    SINK = r"requests\.(?:post|put|request|get|patch)\s*\(|session\.post\s*\(|httpx\.\w+\s*\(|client\.post\s*\(|urlopen\s*\(|urllib\.request\.request\s*\(|\bfetch\s*\(|axios(?:\.\w+)?\s*\(|\.sendall\s*\(|https?\.request\s*\(|https?\.get\s*\(|\bcurl\b|\bwget\b|\bncat?\b\s+\S+\s+\d+|invoke-(?:webrequest|restmethod)|\.senddocument\s*\(|sendbeacon\s*\(|http\.post\s*\(|putobject|\bscp\b|\brsync\b|\breq(?:uest)?\.write\s*\(|\bconn(?:ection)?\.request\s*\(";
-    SHELL_SINK = r"\b(?:curl|wget|ncat?|scp|rsync|invoke-webrequest|invoke-restmethod)\b";
-    SENT_FILE = r#"(?:=?@|-t\s+|--upload-file\s+|<\s*|\bcat\s+|\bbase64\s+(?:-\S+\s+)*|\btar\s+\S+\s+\S*\s*|--post-file=?\s*|\bscp\s+)["'$({]*[^\s"']*(?:\.env\b|\.ssh\b|id_rsa|id_ed25519|\.aws/|openclaw\.json|clawdbot\.json|login\.keychain|wallet\.dat|\.netrc|\.npmrc|credentials|shadow|_history|\.gnupg|\.config/gcloud|\.kube/config)"#;
-    PIPED_ENV = r"(?:^|[\s;&|(`])(?:env|printenv|set)\s*(?:\|\s*(?:grep|base64|gzip|sort|tr|xxd)[^|]*)*\|\s*(?:curl|nc|ncat|wget|base64)\b|\$\(\s*(?:env|printenv|cat\s+\S*(?:\.env|id_rsa|credentials)\S*)\s*(?:\|[^)]*)?\)";
-    KEY_FILE = r"\bid_(?:rsa|ed25519|ecdsa|dsa)\b|\.aws/credentials|/etc/shadow|login\.keychain|wallet\.dat|\.gnupg";
-    BEACON = r"\$\(\s*(?:hostname|whoami|id|uname|ifconfig|cat)\b|\$user\b|\$\{user\}|`(?:hostname|whoami)`|os\.hostname\s*\(|socket\.gethostname|getpass\.getuser|os\.userinfo|platform\.node";
-    MUTED = r">\s*/dev/null|2>&1|\|\|\s*true|--silent|\s-s\b|except\s*:|catch\s*\{|-outnull|out-null";
-    PIPED_OUT = r"\|\s*(?:base64\b[^|]*\|\s*)?curl\b.*(?:--data\S*|-d)\s*[\x22']?@-";
-    NAMES_SECRET = r"credential|secret|token|passw|api_?key|private|\benv\b|env_|base64|\.ssh|shadow|passwd|history";
-    SYSTEM_FILE = r"/etc/shadow\b|(?:\.\./){3,}(?:etc|root|home)\b|/proc/(?:self|1)/environ|lsass\b|sam\.hive|ntds\.dit";
-    IN_QUERY = r"[?&](?:key|token|secret|data|d|q|k|env|creds?|password|pass|api_?key|payload|info|u)=[\x22']?\s*(?:[\x22']\s*\+|\.\.|\$\{?|#\{|\{|%s|\x22\s*\.)";
-    ENV_SECRET = r"(?:getenv|environ(?:\.get)?|env)\s*[\[(]\s*[\x22'][a-z0-9_]*(?:key|token|secret|passw|cred)[a-z0-9_]*[\x22']|process\.env\.[a-z0-9_]*(?:key|token|secret|passw|cred)|std::env::var\s*\(";
-    DNS_CALL = r"\bdns\.(?:resolve|lookup)\w*\s*\(\s*(?:[`][^`]*\$\{|f[\x22'][^\x22']*\{|[\x22'][^\x22']*[\x22']\s*\+)|\bgethostbyname\s*\(\s*(?:f[\x22'][^\x22']*\{|[a-z_]+\s*\+)";
-    KEY_IN_BODY = r"\b(?:body|data|json)\s*[:=]\s*(?:json\.(?:stringify|dumps)\()?\s*\{?[^)}]{0,40}\b(?:private_?key|mnemonic|seed_?phrase)\b";
-    PACKED = r"\b(?:tar\s+-?\w*c\w*f?|zip\s+-\w+|cp\s+(?:-\w+\s+)?|cat\s)\s*\S*.{0,200}|>\s*/|--output\s";
-    SENT_ANY_FILE = r"\bcurl\b.*(?:-f\s*\S*=@|--data-binary\s+@|-d\s*@|-t\s+|--upload-file\s+)\s*[\x22']?(/tmp/\S+|[\w./-]+\.(?:tgz|tar\.gz|zip|tar|txt|gz|json))";
-    DNS = r"\b(?:dig|nslookup|host|ping)\b.{0,60}(?:\$\(|`|\$\{?[a-z_]).{0,80}\.[a-z]{2,}";
-    SPOKEN = r"\.env\b.{0,12}files?|files? (?:named|called) [`\x22']?\.env|\.ssh\b|ssh (?:private |public )?(?:keys?|files|folder)|private keys?|seed phrase|recovery phrase|mnemonic|wallet keys|\bkeychain|browser (?:passwords|cookies|history|data)|saved passwords|clipboard|pbpaste|environment variables|credentials? files?|all (?:api keys|credentials|tokens|passwords|secrets)|system prompt|conversation (?:history|transcript|log)|chat (?:history|log)|screenshot\.png|openclaw\.json|memory\.md|password file";
-    SENDS_TO = r"\bcurl\b.{0,200}(?:\s-f\b|\s-d\b|--data|\s-t\b|--form|--upload|-x\s*post).{0,300}|(?:upload|send|post|transmit|exfiltrate|forward|submit|report|deliver).{0,120}\b(?:to|at|via)\b.{0,80}(?:https?://|endpoint|webhook)|requests\.post\s*\(";
-    HEADER = r"authorization|bearer|x-api-key|api[-_]key|apikey|headers|x-auth|access_token";
-    READ_WHOLE = r"\.read\s*\(\s*\)|read_text\s*\(|readfilesync\s*\(|readfile\s*\(|\$\(\s*cat\s|get-content|base64";
-    ASSIGN = r"^(?:export\s+|const\s+|let\s+|var\s+|local\s+|self\.|this\.)?\$?([a-z_]\w*)\s*(?::\s*[\w\[\], |]+\s*)?\+?=[^=]";
-    BOUND = r"\bas\s+([a-z_]\w*)\s*:|\bfor\s+(?:\w+\s*,\s*)?([a-z_]\w*)\s+(?:in|of)\b|\bfor\s*\(\s*(?:const|let|var)\s+([a-z_]\w*)\s+of\b";
-    GROWS = r"^(?:self\.)?([a-z_]\w*)(?:\.(?:append|extend|update|add|push|set|write|writestr|insert)\s*\(|\[[^\]]*\]\s*\+?=)";
-    DEFINES = r"^(?:async\s+)?(?:def|function)\s+([a-z_]\w*)\s*\(|^(?:const|let)\s+([a-z_]\w*)\s*=\s*(?:async\s*)?\([^)]*\)\s*=>|^([a-z_]\w*)\s*\(\)\s*\{";
+    "leak.txt":
+    SSH, CLOUD, BROWSER, KEYCHAIN, WALLET, TOKENS, ENVIRONMENT, SCREEN, DOT_ENV, AGENT, SINK,
+    SHELL_SINK, SENT_FILE, PIPED_ENV, KEY_FILE, BEACON, MUTED, PIPED_OUT, NAMES_SECRET, SYSTEM_FILE,
+    IN_QUERY, ENV_SECRET, DNS_CALL, KEY_IN_BODY, PACKED, SENT_ANY_FILE, DNS, SPOKEN, SENDS_TO,
+    HEADER, READ_WHOLE, ASSIGN, BOUND, GROWS, DEFINES,
 }
 
 /// What kind of secret a line names.
@@ -92,7 +61,9 @@ pub(super) fn secret_in(line: &Line) -> Option<Secret> {
 
 /// A secret and its way out in one line, or in two neighbouring lines of instructions.
 pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     let (words, text) = (line.words, line.text.as_str());
     let near_only = || links(text).iter().any(|link| link.place == Place::Near);
     if words.have(Words::SECRET | Words::POST)
@@ -213,7 +184,9 @@ pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>)
 
 /// Secrets put into a file, and the file sent a few lines below.
 fn packed(page: &Page, at: usize, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     let Some(file) = SENT_ANY_FILE.captured(&line.text) else {
         return;
     };
@@ -267,7 +240,9 @@ fn foreign(link: &Link, known: &Known) -> bool {
 
 /// Instructions to collect something private and send it away.
 fn told_to_send(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     if !line.words.have_any(Words::UPLOAD | Words::POST) || !SENDS_TO.is_in(&line.text) {
         return;
     }

@@ -7,19 +7,15 @@ use crate::inspect::page::{Line, Page};
 use crate::inspect::words::Words;
 
 patterns! {
-    ARCHIVE_PASSWORD = r"(?:extract|unzip|unpack|解压|archive|\.zip|\.rar|\.7z).{0,80}(?:\bpass(?:word|code|phrase)?\b|\bpwd\b|密码|contraseña|пароль|passwort)\s*(?:is|:|：|=|`|-)|(?:\bpass(?:word|code)?|密码|contraseña|пароль)\s*(?:is|:|：|=).{0,60}(?:extract|unzip|archive|解压|\.zip)|unzip\s+(?:-\S+\s+)*-p\s*\S|7z[az]?\s+[xe]\s+.*-p\S|\b(?:rar|unrar)\s+x\s+.*-p\S";
-    MAKES_ARCHIVE = r"\bzip\s+-|7z[az]?\s+a\b|create|creating|protect|encrypt|compress";
-    PASTE_IN_TERMINAL = r"(?:copy|paste|enter|execute|run|粘贴|执行|运行|复制).{0,100}(?:terminal|powershell|command prompt|cmd\b|console|终端|命令行)|(?:terminal|powershell|command prompt|终端).{0,60}(?:paste|execute|粘贴|执行)";
-    FROM_PAGE = r"\b(?:visit|go to|open|navigate|from)\b.{0,60}(?:page|link|site|\]\(http|https?://)|访问|前往";
-    REQUIRED = r"(?:require[sd]?|needs?|must|mandatory|prerequisite|not (?:work|function)|won't (?:work|function)|cannot (?:work|function|run)|before (?:using|proceeding|continuing|you)|depends on|先决|必须|需要)";
-    SEED = r"(?:enter|provide|paste|send|share|input|type|give)\b.{0,40}(?:seed phrase|recovery phrase|secret phrase|12[- ]word|24[- ]word)";
-    VAGUE = r"(?:install|download|setup|set up|run|visit|get|command|follow|instructions?|go to).{0,80}\[(?:here|this (?:link|page|guide|site)|link|click here|official (?:page|site|link))\]\(https?://|\[(?:here|this (?:link|page))\]\(https?://.{0,120}(?:install|terminal|command|execute|run )";
-    RUN_IT = r"(?:run|execute|launch|start|open|install|double[- ]click|运行|执行|启动|安装).{0,60}(?:executable|\.exe|installer|\bit\b|\bthe (?:file|app|setup|binary|program|agent|tool|utility|driver)|可执行|setup\b|\.dmg|\.pkg|\.msi|file)";
-    DOWNLOAD = r"download|下载|descarg|скач|grab|get the|fetch";
+    "lure.txt":
+    ARCHIVE_PASSWORD, MAKES_ARCHIVE, PASTE_IN_TERMINAL, FROM_PAGE, REQUIRED, SEED, VAGUE, RUN_IT,
+    DOWNLOAD,
 }
 
 pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     locked_archive(page, at, signs);
     pasted(page, at, signs);
     program(page, at, known, signs);
@@ -38,7 +34,9 @@ pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>)
 
 /// An archive with a password: the password is there so that no scanner sees what is inside.
 fn locked_archive(page: &Page, at: usize, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     if !line.words.have(Words::ARCHIVE | Words::PASSWORD) || !ARCHIVE_PASSWORD.is_in(&line.text) {
         return;
     }
@@ -63,7 +61,9 @@ fn locked_archive(page: &Page, at: usize, signs: &mut Vec<Sign>) {
 
 /// Copy a command from a page and paste it into a terminal.
 fn pasted(page: &Page, at: usize, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     if !line.words.have(Words::COPY | Words::TERMINAL) || !PASTE_IN_TERMINAL.is_in(&line.text) {
         return;
     }
@@ -99,7 +99,9 @@ fn pasted(page: &Page, at: usize, signs: &mut Vec<Sign>) {
 
 /// A requirement whose installation is behind a link that does not say where it leads.
 fn vague_link(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     if !line.words.have(Words::LINK) || !VAGUE.is_in(&line.text) {
         return;
     }
@@ -133,7 +135,9 @@ fn vague_link(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
 
 /// A program to download and start before the skill is said to work.
 fn program(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     if !line.words.have(Words::LINK) {
         return;
     }
@@ -175,7 +179,9 @@ fn program(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
 
 /// Text hosts that hold what is to be run.
 fn paste_host(page: &Page, at: usize, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     if !links(&line.text)
         .iter()
         .any(|link| link.place == Place::Paste)

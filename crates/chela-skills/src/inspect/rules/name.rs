@@ -3,44 +3,9 @@
 use crate::bundled::BUNDLED;
 use crate::finding::Finding;
 use crate::inspect::plain::look_alike;
+use crate::inspect::tables::rule_lists;
 
-/// Names that many people know and would install without looking twice.
-const WELL_KNOWN: [&str; 34] = [
-    "clawhub",
-    "clawdhub",
-    "github",
-    "gog",
-    "slack",
-    "notion",
-    "obsidian",
-    "discord",
-    "telegram",
-    "whatsapp",
-    "spotify",
-    "summarize",
-    "weather",
-    "trello",
-    "1password",
-    "apple-notes",
-    "apple-reminders",
-    "bear-notes",
-    "gemini",
-    "himalaya",
-    "nano-banana-pro",
-    "openai-image-gen",
-    "openai-whisper",
-    "openhue",
-    "peekaboo",
-    "sonoscli",
-    "things-mac",
-    "tmux",
-    "wacli",
-    "skill-creator",
-    "coding-agent",
-    "polymarket",
-    "youtube-summarize",
-    "auto-updater",
-];
+rule_lists! { "names.txt": WELL_KNOWN }
 
 pub(in crate::inspect) fn look(name: &str) -> Option<Finding> {
     let known = || {
@@ -93,10 +58,11 @@ fn one_step(one: &str, other: &str) -> bool {
         return false;
     }
     let head = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
-    let tail = a[head..]
+    let rest = |name: &[char]| name.get(head..).unwrap_or_default().to_vec();
+    let tail = rest(&a)
         .iter()
         .rev()
-        .zip(b[head..].iter().rev())
+        .zip(rest(&b).iter().rev())
         .take_while(|(x, y)| x == y)
         .count();
     a.len().max(b.len()) - head - tail <= 1

@@ -5,17 +5,33 @@ use std::sync::OnceLock;
 use regex::Regex;
 use regex::bytes;
 
+use crate::inspect::tables::RuleTable;
+
 /// A pattern over a line in lower case. A test holds that every one of them compiles.
 pub(super) struct Pattern {
-    text: &'static str,
+    text: PatternText,
     compiled: OnceLock<Option<Regex>>,
     /// The same over bytes, which is made in a tenth of the time: most patterns only ever answer
     /// no. Where a pattern counts letters that take several bytes, it says so.
     over_bytes: OnceLock<Option<bytes::Regex>>,
 }
 
+/// Where the text of a pattern is from.
+enum PatternText {
+    Named(&'static RuleTable, &'static str),
+    Given(String),
+}
+
 impl Pattern {
-    pub(super) const fn new(text: &'static str) -> Self {
+    pub(super) const fn named(table: &'static RuleTable, name: &'static str) -> Self {
+        Self::new(PatternText::Named(table, name))
+    }
+
+    pub(super) const fn given(text: String) -> Self {
+        Self::new(PatternText::Given(text))
+    }
+
+    const fn new(text: PatternText) -> Self {
         Self {
             text,
             compiled: OnceLock::new(),
@@ -25,8 +41,15 @@ impl Pattern {
 
     pub(super) fn regex(&self) -> Option<&Regex> {
         self.compiled
-            .get_or_init(|| Regex::new(self.text).ok())
+            .get_or_init(|| Regex::new(&self.text()?).ok())
             .as_ref()
+    }
+
+    fn text(&self) -> Option<String> {
+        match &self.text {
+            PatternText::Named(table, name) => table.pattern(name),
+            PatternText::Given(text) => Some(text.clone()),
+        }
     }
 
     /// What the first group that took part holds.
@@ -38,7 +61,7 @@ impl Pattern {
 
     pub(super) fn is_in(&self, line: &str) -> bool {
         let quick = self.over_bytes.get_or_init(|| {
-            bytes::RegexBuilder::new(self.text)
+            bytes::RegexBuilder::new(&self.text()?)
                 .unicode(false)
                 .build()
                 .ok()
@@ -51,15 +74,19 @@ impl Pattern {
     }
 }
 
-/// Declares patterns, and a test that they compile.
+/// Declares the patterns of a table, and a test that these are the ones it holds and all compile.
 macro_rules! patterns {
-    ($($name:ident = $text:expr;)+) => {
+    ($file:literal: $($name:ident),+ $(,)?) => {
+        static PATTERNS: $crate::inspect::tables::RuleTable =
+            $crate::inspect::tables::rule_table!($file);
         $(static $name: $crate::inspect::rules::pattern::Pattern =
-            $crate::inspect::rules::pattern::Pattern::new($text);)+
+            $crate::inspect::rules::pattern::Pattern::named(&PATTERNS, stringify!($name));)+
 
         #[cfg(test)]
         #[test]
-        fn every_pattern_compiles() {
+        fn every_pattern_is_used_and_compiles() {
+            let heads: Vec<&str> = PATTERNS.blocks().iter().map(|block| block.head).collect();
+            assert_eq!(heads, [$(stringify!($name)),+], $file);
             $(assert!($name.regex().is_some(), stringify!($name));)+
         }
     };

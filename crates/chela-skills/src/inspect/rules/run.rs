@@ -9,38 +9,17 @@ use crate::inspect::page::{Kind, Line, Page, Zone};
 use crate::inspect::words::Words;
 
 patterns! {
-    PIPED = r#"\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:/usr)?(?:/bin/)?(?:env\s+)?(?:(?:ba|z|da|k|fi|a)?sh\b|(?:python[0-9.]*|node|perl|ruby|php|osascript)(?:\s+-)?\s*(?:$|["'`;&)#|])|iex\b|invoke-expression|powershell|pwsh|xargs\s+(?:-\S+\s+)*(?:ba|z)?sh\b)"#;
-    INTO_SHELL = r#"(?:\b(?:ba|z|da)?sh\s+(?:-\S+\s+)*|\bsource\s+|(?:^|\s)\.\s+|\beval\s+|\bpython[0-9.]*\s+)<\(\s*(?:curl|wget)|\b(?:ba|z|da)?sh\s+-\w*c\s+["'\\]*(?:\$\(|`)\s*(?:curl|wget)|\beval\s*["'\\]*(?:\$\(|`)\s*(?:curl|wget)|\bpython[0-9.]*\s+-c\s+["'\\]*\$\(\s*(?:curl|wget)"#;
-    POWERSHELL = r"\b(?:iex|invoke-expression)\b.*(?:iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring|webclient)|(?:iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring).*\|\s*(?:iex|invoke-expression)\b";
-    FETCHED_CODE = r"\b(?:exec|eval|compile|function|runinthiscontext|runinnewcontext)\s*\(\s*(?:await\s*)?\(*\s*(?:await\s*)?(?:requests\.get|urlopen|urllib|httpx\.get|fetch\s*\(|axios)";
-    LIVING_OFF = r"\bmshta(?:\.exe)?\s+[\x22']?https?:|regsvr32\b.*/i:https?:|certutil\b.*-urlcache.*https?:|bitsadmin\b.*/transfer.*https?:|rundll32\b.*https?:";
-    SHELLED = r#"(?:os\.system|subprocess\.\w+|popen|execsync|exec|spawn(?:sync)?|shell_exec|do shell script|exec\.command|command::new|\bsystem|passthru|%x)\s*[({\[]?\s*[\[(]?\s*[frb]*["'`].{0,80}\b(?:curl|wget)\b"#;
-    DECODED_TO_SHELL = r"(?:base64\s+(?:-d\b|--decode|-di\b)|base64\s+-\w*d|openssl\s+(?:enc\s+)?-?\w*\s*-d\b|openssl\s+base64\s+-d|xxd\s+-r).{0,120}\|\s*(?:sudo\s+)?(?:/bin/)?(?:(?:ba|z|da)?sh|python[0-9.]*|perl|node|gunzip)\b";
-    DECODED_EVAL = r"(?:\b(?:ba|z)?sh\s+-\w*c|\beval)\s+.{0,20}(?:\$\(|`|<\().{0,400}base64\s+(?:-d|--decode)|\bbase64\s+(?:-d|--decode).{0,60}(?:&&|;|>).{0,80}\b(?:bash|sh|chmod \+x)\b";
-    DECODED_CODE = r"\b(?:exec|eval|function|compile)\s*\(.{0,60}(?:b64decode|base64\.|atob\s*\(|fromhex|unhexlify|zlib\.decompress|marshal\.loads|fromcharcode|rot_?13|codecs\.decode|buffer\.from\([^)]*(?:base64|hex))";
-    DECODED_RUN = r"(?:os\.system|subprocess\.\w+|popen|execsync|spawn(?:sync)?)\s*\(.{0,60}(?:b64decode|atob\s*\(|buffer\.from\([^)]*(?:base64|hex)|fromhex)";
-    ENCODED_POWERSHELL = r"powershell(?:\.exe)?\b.*\s-(?:e|ec|en|enc|encodedcommand)\s+[a-z0-9+/=]{16,}|frombase64string.*(?:iex|invoke-expression|\binvoke\()|(?:iex|invoke-expression).*frombase64string";
-    REVERSE_SHELL = r"(?:ba|z|k)?sh\s+-i\b.{0,40}(?:>&|<&|0>|\|)|/dev/(?:tcp|udp)/[^\s/]+/|\bnc(?:at)?\b(?:\s+\S+){0,6}\s-\w*[ec]\w*\s+(?:/bin/|/usr/bin/)?(?:ba|z)?sh|mkfifo.{0,80}\bnc(?:at)?\b|\bsocat\b.{0,80}exec:|fsockopen\s*\(.{0,120}(?:exec|shell_exec|proc_open)|\bmsfvenom\b|meterpreter|new-object\s+system\.net\.sockets\.tcpclient";
-    DUPED = r"os\.dup2\s*\(|pty\.spawn\s*\(\s*\[?\s*[\x22'](?:/bin/)?(?:ba|z)?sh";
-    SOCKET = r"socket\.socket|\.connect\s*\(\s*\(|net\.connect|new net\.socket|net\.createconnection";
-    SHELL_SPAWN = r"(?:spawn|popen|subprocess\.(?:call|run|popen)|exec)\s*\(\s*\[?\s*[\x22'](?:/bin/(?:ba|z)?sh|cmd\.exe|/bin/sh|powershell)";
-    SAVED = r"\b(?:curl|wget|iwr|invoke-webrequest)\b.*(?:\s-o\s|\s-o\S|\s--output|\s-lo\b|\s-\w*o\b|\s-outfile|\s>\s*\S)|\bwget\s+(?:-\S+\s+)*[\x22']?https?:|urlretrieve\s*\(|downloadfile\s*\(";
-    RUNS_FILE = r"\bchmod\s+(?:-\S+\s+)?(?:\+x|a\+x|u\+x|[0-7]?7[0-7]{2})\b|(?:^|[;&|]\s*|\bsudo\s+|\bnohup\s+)(?:\./\S+|/tmp/\S+|(?:ba|z)?sh\s+[./~$\w][^\s|]*|python[0-9.]*\s+/tmp/\S+)|\bopen\s+\S+\.(?:dmg|pkg|app)|\binstaller\s+-pkg|start-process\b|os\.startfile|os\.chmod\s*\(|\bhdiutil\s+attach";
-    CHECKED = r"\b(?:sha(?:256|512|1)?sum|shasum)\b.{0,40}\s(?:-c|--check)\b|\bgpgv?\b.{0,20}--verify|\bminisign\s+-v|\bcosign\s+verify|\bget-filehash\b";
-    TEMP_RUN = r"(?:os\.system|subprocess\.\w+|popen|execsync|exec|spawn(?:sync)?)\s*\(";
-    WRITES_FILE = r"open\s*\([^)]*[\x22']wb?[\x22']|writefile|\.write\s*\(|\.content\b|urlretrieve|createwritestream";
-    WHOLE_EXEC = r"(?:^|[^.\w])(?:exec|eval)\s*\(\s*[a-z_][\w.]*(?:\s*,|\s*\))";
-    GARBLED = r"_0x[0-9a-f]{4,}";
-    FOREIGN_PACKAGE = r"\bpip[0-9.]*\s+install\b.*--(?:extra-)?index-url[= ]+https?://|\bpip[0-9.]*\s+install\b.*--trusted-host|\b(?:npm|pnpm|yarn|bun)\s+(?:i|add|install)\b\s+(?:-\S+\s+)*https?://\S+\.tgz|--registry[= ]+http://";
-    QUOTED_IP = r#"(?:connect|hostname|host|socket|addr|server|ip)\b.{0,20}["'](\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})["']"#;
-    RAW_CONNECT = r#"net\.dial\s*\(\s*"tcp"\s*,\s*"[a-z0-9.-]+\.[a-z]{2,}:\d{4,5}"|tcpsocket\.(?:new|open)\s*\(\s*["'][a-z0-9.-]+\.[a-z]{2,}["']\s*,\s*\d{4,5}|tcpstream::connect\s*\(\s*["'][a-z0-9.-]+:\d{4,5}|\.connect\s*\(\s*\(\s*["'][a-z0-9.-]+\.[a-z0-9]{2,}["']\s*,\s*\d{4,5}"#;
-    OPEN_SHELL = r#"exec\.command\s*\(\s*"(?:sh|bash|cmd|/bin/sh|/bin/bash)"\s*,\s*"(?:-c|/c)"\s*,\s*[a-z]|command::new\s*\(\s*"(?:sh|bash|cmd)"|child_process\.exec\s*\(\s*[a-z_]\w*\s*[,)]|(?:^|\s)system\s*\(\s*[a-z_]\w*\s*\)|io\.popen\s*\(\s*[\x22']cat /etc"#;
-    DYNAMIC_CODE = r"(?:^|[^.\w])eval\s*\(\s*[a-z_]\w*\s*\)|(?:^|[^.\w])exec\s*\(\s*(?:f[\x22']|[a-z_]\w*\s*[,)])|new\s+function\s*\(\s*[a-z_]\w*\s*\)|instance_eval\s*\(\s*[a-z_]|send\s*\(\s*:system";
-    DYNAMIC_IMPORT = r"__import__\s*\(\s*[\x22'](?:os|subprocess|base64|socket|urllib)[\x22']\s*\)\s*\.";
+    "run.txt":
+    PIPED, INTO_SHELL, POWERSHELL, FETCHED_CODE, LIVING_OFF, SHELLED, DECODED_TO_SHELL,
+    DECODED_EVAL, DECODED_CODE, DECODED_RUN, ENCODED_POWERSHELL, REVERSE_SHELL, DUPED, SOCKET,
+    SHELL_SPAWN, SAVED, RUNS_FILE, CHECKED, TEMP_RUN, WRITES_FILE, WHOLE_EXEC, GARBLED,
+    FOREIGN_PACKAGE, QUOTED_IP, RAW_CONNECT, OPEN_SHELL, DYNAMIC_CODE, DYNAMIC_IMPORT,
 }
 
 pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     let (words, text) = (line.words, line.text.as_str());
     if words.have(Words::FETCH | Words::SHELL) || words.have(Words::FETCH | Words::RUN) {
         let fetched_into_shell = (PIPED.is_in(text)

@@ -10,29 +10,15 @@ use crate::inspect::page::{Kind, Line, Page, Zone};
 use crate::inspect::words::Words;
 
 patterns! {
-    PRIVATE = r"(?:contents? of |every |all |any |the |user'?s? |their )?(?:~/)?\.(?:ssh|aws|env|kube|gnupg|netrc|npmrc|docker)\b|\bid_(?:rsa|ed25519)\b|ssh (?:private )?keys?|private keys?|seed phrases?|recovery phrases?|mnemonics?\b|\bkeychain\b|browser (?:passwords|cookies|history|profiles?)|saved passwords|session (?:cookies|tokens)|os\.environ|process\.env\b|printenv|environment variables|\benv vars?\b|(?:all|any|user'?s?|stored|found|available|their) (?:api[- ]keys?|credentials|tokens|passwords|secrets)|credential files?|/etc/(?:passwd|shadow)";
-    PERSONAL = r"(?:conversation|chat) (?:history|logs?|transcripts?|context)\b|(?:full|entire|whole|complete|user'?s?|all|every|this) (?:conversation|chat)s?\b|(?:user|session|personal|customer|private) (?:data|messages?|files?|input|information|prompts?)|(?:user'?s?|their) (?:files|messages|documents|emails|contacts|notes|home directory|clipboard|location)|clipboard|system prompt|(?:all|every) (?:messages|emails|contacts|files)|chat messages|workspace files|memory\.md|soul\.md|source code";
-    SEND = r"\b(?:send|sends|upload|uploads|post|posts|transmit|transmits|forward|forwards|exfiltrate|submit|deliver|sync|email|mail|leak|copy|report|push|relay|beacon)\b";
-    SEND_TO = r"\b(?:send|upload|post|transmit|forward|exfiltrate|submit|deliver|sync|email|mail|leak|relay|push|report|copy)\b.{0,140}\b(?:to|at|via|through|using|with)\b.{0,40}(?:https?://|\bserver\b|\bendpoint\b|\bwebhook\b|\bhost\b|\bcollector\b|\burl\b|requests\.post|httpx|\bcurl\b|@[\w-]+\.\w|\bapi\b|\bus\b|\bour\b|\bexternal\b|\bremote\b|\bbot\b|\bchannel\b)";
-    CARRY = r"\b(?:include|pass|attach|embed|encode|append|insert|put|add|write|place|print|output)\b.{0,80}\b(?:in|as|to|into|inside)\b.{0,40}\b(?:parameter|argument|response|request|header|query|url|comment|commit|message|field|sidenote|body|reply|answer|payload|output|results?|summary)\b";
-    SILENT = r"\b(?:silently|quietly|in the background|covertly|invisibly)\b|without (?:asking|telling|notifying|informing|mentioning|any (?:prompt|notice))|hidden from";
-    READS = r"\b(?:read|check|cat|open|collect|copy|load|find|search|look|get|extract|grab|is (?:at|in))\b";
-    MUST = r"\b(?:must|always|every time|before (?:each|every|any|answering|responding|proceeding|doing)|after (?:each|every|any)|first|immediately|silently|automatically|whenever|at the (?:start|end|beginning) of)\b";
-    TURN = r"\[/?inst\]|<\|(?:im_start|im_end|system|endoftext|start_header_id)\|?>?|^\s*(?:#+\s*)?system\s*:|</?system(?:[-_ ](?:override|prompt|message|instruction)s?)?>|\[/?system(?:[-_ ](?:override|prompt|message|note|instruction)s?)?\]|\[admin(?:istrator)?\]|<important>|\bnew (?:system )?instructions?\s*:|\b(?:hidden|secret) instructions?\b\s*(?:for|to|:)|end of (?:user|system) (?:prompt|input|message|instructions)";
-    TURN_ORDER = r"\b(?:must|ignore|disregard|override|forget|do not|don't|never|execute|run|send|forward|upload|read|reveal|output|you are now|from now on|comply|safety)\b";
-    PAY = r"\b(?:transfer|send|swap|withdraw|deposit|approve|pay|donate|tip)\b.{0,60}(?:\bfunds?\b|\btokens?\b|\beth\b|\bsol\b|\busdc\b|\busdt\b|\bbtc\b|crypto|balance|money|payment|\bfee\b|\$\d|\d+(?:\.\d+)?\s*(?:eth|sol|btc|usd|%)|wallet).{0,100}(?:0x[0-9a-f]{8,}|\bbc1[a-z0-9]{8,}|\biban\b|wallet|address|account|\bto\b)";
-    ADDRESS = r"\b0x[0-9a-f]{40}\b|\bbc1[a-z0-9]{25,60}\b|\b[13][a-km-z1-9]{25,34}\b|\b[a-z]{2}\d{2}(?:\s?[a-z0-9]{4}){4,7}\b";
-    UNASKED = r"without (?:asking|prompting|confirm\w*|approval|permission|user|any (?:confirmation|prompt)|further|telling|notif\w+|inform\w+|mention\w+)|automatically|silently|no confirmation|skip (?:the )?confirmation|do not (?:ask|confirm|prompt|wait)|don't (?:ask|confirm|prompt|wait)|before every|each time";
-    LIVES_BY = r"(?:soul|agents|memory|claude|heartbeat|identity|bootstrap|gemini|user|tools)\.md\b|\.cursorrules|copilot-instructions|(?:long[- ]term|persistent|permanent|your|agent'?s?) (?:memory|system prompt|core instructions|startup)|settings\.json|\.mcp\.json|crontab|\.bashrc|\.zshrc";
-    PUTS = r"\b(?:add|append|insert|write|copy|put|inject|embed|paste|store|save|modify|update|edit|overwrite|replace|prepend|persist|install)\b";
-    KEEPS = r"\b(?:permanent(?:ly)?|persist(?:s|ent)?|every (?:future )?(?:session|conversation|task|request)|from now on|survive|all future|future sessions|always (?:active|loaded|trusted|allow|approve|run|execute)|across sessions|even (?:if|after)|trusted? (?:this|all)|highest priority|takes? precedence|supersede)";
-    REMOTE_ORDERS = r"\b(?:fetch|download|load|read|retrieve|get|pull|visit|open|check)\b.{0,80}(?:\burl\b|https?://|\bremote\b|\bserver\b|gist|pastebin|\bendpoint\b).{0,80}\b(?:follow|obey|execute (?:it|them|the|any|all|whatever|each)|as instructions|treat (?:it|them|the)|do (?:what|whatever) it says|run (?:it|them|whatever|any|all|each)|apply (?:it|them|those|these) to (?:your|the agent)|update your (?:behaviou?r|instructions|rules))\b|\b(?:fetch|download|load|retrieve|pull|get)\b.{0,40}\b(?:instructions|commands|directives|prompts?|policies|orders)\b.{0,30}\bfrom\b.{0,20}https?://";
-    KEY_IN_QUERY = r"[?&][a-z_]+=\$\{?[a-z_]*(?:key|token|secret|password|passwd|credential)";
-    ASKS_SECRET = r"\b(?:ask|prompt|request|require|tell|get|have)\b.{0,40}\b(?:user|them|owner|human)\b.{0,60}\b(?:password|passphrase|seed phrase|recovery phrase|private key|api key|credentials?|access token|secret key|2fa|one[- ]time code|credit card|social security|bank)|\b(?:paste|enter|provide|share|type)\b.{0,30}\b(?:your|their)\b.{0,30}\b(?:password|seed phrase|private key|recovery phrase|credit card|keychain|sudo password)";
+    "say.txt":
+    PRIVATE, PERSONAL, SEND, SEND_TO, CARRY, SILENT, READS, MUST, TURN, TURN_ORDER, PAY, ADDRESS,
+    UNASKED, LIVES_BY, PUTS, KEEPS, REMOTE_ORDERS, KEY_IN_QUERY, ASKS_SECRET,
 }
 
 pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     if page.kind != Kind::Prose {
         return;
     }
@@ -133,7 +119,9 @@ pub(super) fn hoard(page: &Page) -> Option<Finding> {
 
 /// Something private and a way out of the machine, in a sentence or in neighbouring ones.
 fn sends(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     let text = line.text.as_str();
     let here_private = line.words.have(Words::SECRET) && PRIVATE.is_in(text);
     let here_personal = !here_private && line.zone == Zone::Prose && PERSONAL.is_in(text);
@@ -183,7 +171,10 @@ fn sends(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
         _ => Weight::Note,
     };
     let what = "says to send something private to a place the skill is not about";
-    let told = page.lines[at].about == About::Nothing;
+    let told = page
+        .lines
+        .get(at)
+        .is_some_and(|line| line.about == About::Nothing);
     if weight > Weight::Note || told {
         signs.push(Sign::new("secrets-out", weight, what));
     }
@@ -204,12 +195,17 @@ fn foreign(link: &Link, known: &Known) -> bool {
 
 /// Text that poses as a turn of the conversation or as its system part.
 fn turn(page: &Page, at: usize, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     if line.zone == Zone::Code || !TURN.is_in(&line.text) || order::is_quoted(&line.text) {
         return;
     }
-    let after = page.lines[at..page.lines.len().min(at + 4)]
+    let after = page
+        .lines
         .iter()
+        .skip(at)
+        .take(4)
         .filter(|next| next.number <= line.number + 4);
     let mut weight = Weight::Note;
     for next in after {
@@ -230,7 +226,9 @@ fn turn(page: &Page, at: usize, signs: &mut Vec<Sign>) {
 
 /// Orders that are to stay with the agent.
 fn lives_by(page: &Page, at: usize, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     let text = line.text.as_str();
     if line.zone == Zone::Code || !LIVES_BY.is_in(text) || !PUTS.is_in(text) {
         return;
@@ -254,7 +252,9 @@ fn lives_by(page: &Page, at: usize, signs: &mut Vec<Sign>) {
 
 /// Money on its way to somebody the skill names.
 fn pays(page: &Page, at: usize, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     if line.zone == Zone::Code {
         return;
     }

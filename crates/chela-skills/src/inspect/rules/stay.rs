@@ -8,23 +8,15 @@ use crate::inspect::page::{Kind, Page, Zone};
 use crate::inspect::words::Words;
 
 patterns! {
-    SCHEDULE = r"\|\s*crontab\s+-|crontab\s+-\s*(?:<<|$)|>>?\s*/etc/cron|launchctl\s+(?:load|bootstrap|submit)|>>?\s*\S*launch(?:agents|daemons)/|systemctl\s+(?:--user\s+)?(?:enable|daemon-reload)|schtasks(?:\.exe)?\s+/create|currentversion\\+run\b|>>?\s*\S*autostart/|\\start menu\\programs\\startup";
-    SHELL_START = r"(?:>>?|tee\s+-a)\s*[\x22']?(?:~|\$home|\$\{home\})/\.(?:bashrc|zshrc|profile|bash_profile|zprofile|zshenv)|open\s*\([^)]*\.(?:bashrc|zshrc|profile|bash_profile|zprofile)[^)]*[\x22'][aw]";
-    HARMLESS_START = r"export\s+\w+=|path=|alias\s|eval\s+.{0,4}\$\([\w.-]+\s+(?:init|hook|env|shellenv|completion|activate)|source\s+|completion|\bfpath\b|api_key|token|_url|_key|_id";
-    GIT_HOOK = r">>?\s*[\x22']?\S*\.git/hooks/|cp\s+\S+\s+\S*\.git/hooks/|core\.hookspath";
-    DOORS = r"(?:>>|tee\s+-a|echo.*>).{0,40}authorized_keys|open\s*\([^)]*authorized_keys[^)]*[\x22'][aw]|(?:>>?|tee)\s*\S*/etc/sudoers|nopasswd\s*:\s*all|useradd\b.*-o\s+-u\s*0|/etc/ld\.so\.preload";
-    STRIP = r"\bxattr\s+(?:-\w*[cdr]\w*\b)|spctl\s+--(?:master-disable|global-disable|add)|unblock-file|set-mppreference.*(?:disable|exclusion)|add-mppreference.*exclusion|csrutil\s+disable|setenforce\s+0";
-    AGENT_WRITE = r"(?:>>?|tee\s+(?:-a\s+)?)\s*[\x22']?\S*(?:soul|agents|heartbeat|memory|claude|identity|user|tools|bootstrap)\.md\b|(?:>>?|tee\s+(?:-a\s+)?)\s*[\x22']?\S*(?:\.cursor/rules|\.cursorrules|\.windsurfrules|copilot-instructions)|open\s*\([^)]*(?:soul|agents|heartbeat|memory|claude|identity|bootstrap)\.md[^)]*[\x22'](?:a|w)|(?:appendfile|writefile)\w*\s*\([^)]*(?:soul|agents|heartbeat|memory|claude|identity|bootstrap)\.md";
-    AGENT_ORDER = r"(?:add|append|insert|write|copy|put|inject|embed|paste).{0,80}(?:\bto\b|\binto\b|\bin\b|\bin your\b).{0,40}(?:soul|heartbeat|identity)\.md";
-    POLICY_WRITE = r"(?:>>?|tee|open\s*\(|writefile\w*|jq\s|sed\s+-i|config\s+set).{0,160}(?:exec-approvals|tools\.(?:allow|elevated|exec)|approvals|dangerously|skipapproval|autoapprove|bypasspermissions|sandbox\.mode)";
-    AGENT_SETTINGS = r"\.claude/settings(?:\.local)?\.json|\.claude\.json|\.codex/config\.toml|\.gemini/settings\.json|\.cursor/(?:mcp|settings)\.json|openclaw\.json|clawdbot\.json|exec-approvals\.json|chela\.json";
-    OPENS_TO_WRITE = r#"open\s*\([^)]*["'][wa]b?["']|json\.dump\s*\(|write_text\s*\(|writefile(?:sync)?\s*\(|>\s*["']?\S*\.json|tee\s+\S*\.json|sed\s+-i|jq\s.{0,200}>\s*"#;
-    LOOSER = r#"dangerously|bypasspermissions|acceptedits|autoapprove|auto_approve|["']deny["']\]?\s*[=:]\s*\[\s*\]|["']?bash\(\*\)|["']\*["']\s*\]|skipapproval|"security"\s*:\s*"full"|approvals?\W{1,6}(?:off|never|none)"#;
-    REMOTE = r"https?://|base64|\bcurl\b|\bwget\b|/dev/tcp|\beval\b|python\s+-c|/tmp/|\.hidden|/dev/shm";
+    "stay.txt":
+    SCHEDULE, SHELL_START, HARMLESS_START, GIT_HOOK, DOORS, STRIP, AGENT_WRITE, AGENT_ORDER,
+    POLICY_WRITE, AGENT_SETTINGS, OPENS_TO_WRITE, LOOSER, REMOTE,
 }
 
 pub(super) fn look(page: &Page, at: usize, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     let (words, text) = (line.words, line.text.as_str());
     if words.have(Words::PERSIST) {
         persistence(page, at, signs);
@@ -97,7 +89,9 @@ pub(super) fn loosens(page: &Page) -> Option<Finding> {
 }
 
 fn persistence(page: &Page, at: usize, signs: &mut Vec<Sign>) {
-    let line = &page.lines[at];
+    let Some(line) = page.lines.get(at) else {
+        return;
+    };
     let text = line.text.as_str();
     let foreign = REMOTE.is_in(text);
     if DOORS.is_in(text) {

@@ -6,14 +6,14 @@ use super::foreign;
 use crate::journal::{ChangeQuery, ChangeRecord, ForgetLimit, NewChange, PackedText};
 
 const COLUMNS: &str = "id, at, session, session_id, turn, call, tool, path, keeps, what, tainted, \
-                       before_hash, after_hash, undone, foreign_before";
+                       before_hash, after_hash, undone, foreign_before, home";
 
 pub(super) fn keep(tx: &Connection, change: &NewChange) -> rusqlite::Result<i64> {
     let foreign = foreign::follow_change(tx, change)?;
     tx.prepare_cached(
         "INSERT INTO changes (at, session, session_id, turn, call, tool, path, keeps, what, \
-         before_hash, before_size, before, after_hash, tainted, foreign_before, foreign_after) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+         before_hash, before_size, before, after_hash, tainted, foreign_before, foreign_after, \
+         home) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
     )?
     .execute(params![
         change.at,
@@ -32,6 +32,7 @@ pub(super) fn keep(tx: &Connection, change: &NewChange) -> rusqlite::Result<i64>
         change.tainted,
         foreign.before,
         foreign.after,
+        change.home,
     ])?;
     Ok(tx.last_insert_rowid())
 }
@@ -174,5 +175,35 @@ fn change_of(row: &Row<'_>) -> rusqlite::Result<ChangeRecord> {
         after: row.get(12)?,
         undone: row.get(13)?,
         foreign_before: row.get(14)?,
+        home: row.get(15)?,
     })
+}
+
+/// Whether a name in this home is absolute. All that begin with the home and a slash lie between
+/// these two: `0` comes right after the slash.
+pub(super) fn has_names_in(connection: &Connection, home: &str) -> rusqlite::Result<bool> {
+    connection.query_row(
+        "SELECT EXISTS (SELECT 1 FROM changes WHERE path >= ?1 AND path < ?2) \
+         OR EXISTS (SELECT 1 FROM foreign_files WHERE path >= ?1 AND path < ?2)",
+        [format!("{home}/"), format!("{home}0")],
+        |row| row.get(0),
+    )
+}
+
+pub(super) fn adopt_names(tx: &Connection, home: &str) -> rusqlite::Result<()> {
+    let columns = [
+        ("changes", "path"),
+        ("changes", "keeps"),
+        ("foreign_files", "path"),
+    ];
+    for (table, column) in columns {
+        tx.execute(
+            &format!(
+                "UPDATE OR REPLACE {table} SET {column} = substr({column}, length(?1) + 1) \
+                 WHERE {column} >= ?1 AND {column} < ?2"
+            ),
+            [format!("{home}/"), format!("{home}0")],
+        )?;
+    }
+    Ok(())
 }

@@ -12,7 +12,10 @@ pub(super) static FORMAT: Format = Format {
 
 /// `foreign_files` and `foreign_texts` outlive the changes they came from: that a change can no
 /// longer be taken back does not make its text any better.
-const STEPS: [&str; 1] = ["
+/// Paths inside the home are kept relative to it, so that a copy of a home speaks of its own files;
+/// `home` says where a change was made whose path is absolute.
+const STEPS: [&str; 2] = [
+    "
     CREATE TABLE changes (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         at INTEGER NOT NULL,
@@ -44,4 +47,6 @@ const STEPS: [&str; 1] = ["
         size INTEGER NOT NULL
     ) WITHOUT ROWID;
     CREATE INDEX foreign_sizes ON foreign_texts (size);
-"];
+",
+    "ALTER TABLE changes ADD COLUMN home TEXT",
+];

@@ -2,8 +2,8 @@
 
 use chela_agent::assemble::{Ask, assemble};
 use chela_config::model::{GuardPolicy, SandboxMode, Tools};
-use chela_config::{AgentView, Provenance, Resolved};
-use chela_core::AgentId;
+use chela_config::{AgentView, ResolvedValue, ValueProvenance};
+use chela_core::{AgentId, ok_or_warn};
 use chela_tools::Effect;
 use chela_tools::approvals::Document;
 use serde::Serialize;
@@ -191,21 +191,23 @@ fn prompts(setup: &Setup, id: &AgentId) -> Vec<(&'static str, Cell)> {
     ]
 }
 
-fn cell<T>(resolved: &Resolved<T>, value: impl Fn(&T) -> String) -> Cell {
+fn cell<T>(resolved: &ResolvedValue<T>, value: impl Fn(&T) -> String) -> Cell {
     Cell {
         value: value(&resolved.value),
         from: key(&resolved.from),
     }
 }
 
-fn key(from: &Provenance) -> String {
+fn key(from: &ValueProvenance) -> String {
     match from {
-        Provenance::Defaults { path, .. } | Provenance::Agent { path, .. } => path.to_string(),
+        ValueProvenance::Defaults { path, .. } | ValueProvenance::Agent { path, .. } => {
+            path.to_string()
+        }
         other => other.to_string(),
     }
 }
 
-fn limit(tokens: &Resolved<Option<u64>>, chars: &Resolved<u64>) -> Cell {
+fn limit(tokens: &ResolvedValue<Option<u64>>, chars: &ResolvedValue<u64>) -> Cell {
     match tokens.value {
         Some(count) => Cell {
             value: format!("{count} tokens"),
@@ -347,7 +349,8 @@ fn grants(setup: &Setup, view: &AgentView) -> Cell {
         (None, Some(security)) => security.to_string(),
         (None, None) => "ask".to_owned(),
     };
-    let document = Document::load(&Document::path(&setup.host)).unwrap_or_default();
+    let document = Document::load(&Document::path(&setup.host));
+    let document = ok_or_warn!(document, "approvals cannot be read").unwrap_or_default();
     let listed = document.allowlist(&view.id).count();
     let mut parts = vec![format!("commands {mode}, {listed} on the list")];
     let id = view.id.as_str();

@@ -80,6 +80,18 @@ fn home(setup: &Setup) -> Vec<Finding> {
             }),
         );
     }
+    let left = chela_agent::leftovers::leftovers(&setup.host, &setup.loaded);
+    if let Some(first) = left.first() {
+        let more = match left.len() {
+            1 => String::new(),
+            many => format!(" and {} more", many - 1),
+        };
+        let told = format!(
+            "an interrupted write left {}{more} behind",
+            setup.host.compact(first)
+        );
+        findings.push(Finding::new("home", Severity::Note, told).remedy(Remedy::Sweep));
+    }
     findings
 }
 
@@ -234,7 +246,20 @@ fn workspace(setup: &Setup) -> Vec<Finding> {
                     "mount or restore it; to start afresh: chela init --agent {id} --reseed"
                 )),
             ),
-            Condition::FirstRun | Condition::Settled | Condition::Adopted => {}
+            Condition::FirstRun | Condition::Settled | Condition::Adopted => {
+                let empty = chela_workspace::unfilled_files(&setup.host, &dir);
+                if let Some(file) = empty.first() {
+                    let told = format!(
+                        "{shown}/{} (agent {id}) is empty: setting it up was interrupted",
+                        file.name()
+                    );
+                    findings.push(
+                        Finding::new("workspace", Severity::Warning, told)
+                            .hint(format!("chela init --agent {id}"))
+                            .remedy(seed),
+                    );
+                }
+            }
         }
     }
     findings

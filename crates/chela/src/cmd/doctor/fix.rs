@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
+use chela_agent::leftovers;
 use chela_config::text::edit::EditError;
 use chela_core::AgentId;
 use chela_workspace::SeedMode;
@@ -11,6 +12,7 @@ use chela_workspace::SeedMode;
 use super::Finding;
 use crate::cmd::{Setup, config, init};
 use crate::fail::Fail;
+use crate::screen::counted;
 
 /// What would mend a finding.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,6 +27,8 @@ pub enum Remedy {
         path: PathBuf,
         mode: u32,
     },
+    /// Remove what interrupted writes left behind.
+    Sweep,
 }
 
 /// Applies every remedy once, marks what is mended, and says what was changed and how to go back.
@@ -76,6 +80,11 @@ fn perform(setup: &Setup, remedy: &Remedy) -> Result<String, Fail> {
                 "Made {what} in {}.",
                 setup.host.compact(&report.dir)
             ))
+        }
+        Remedy::Sweep => {
+            let swept = leftovers::sweep(&setup.host, &setup.loaded);
+            let what = counted(swept.len(), "leftover");
+            Ok(format!("Removed {what} of interrupted writes."))
         }
         Remedy::Chmod { path, mode } => {
             let shown = setup.host.compact(path);

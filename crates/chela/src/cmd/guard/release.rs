@@ -14,6 +14,7 @@ use crate::cli::AgentArg;
 use crate::cmd::time::utc;
 use crate::cmd::{Outcome, Setup};
 use crate::fail::{Exit, Fail};
+use crate::process_log;
 use crate::screen::{Screen, shorten};
 
 /// Lets a session act on what it read so far.
@@ -93,12 +94,13 @@ pub fn list(host: &Host, screen: &mut Screen, json: bool) -> Outcome {
 fn open(setup: Setup, agent: AgentId, session: Option<SessionKey>) -> Result<Conversation, Fail> {
     let host = setup.host.clone();
     let agents = Agents::open(&host, Arc::new(setup.loaded));
-    let ask = ConversationAsk {
+    process_log::hide_with(agents.redactor());
+    block_on(agents.conversation(ConversationAsk {
         agent: session.is_none().then_some(agent),
         session,
         ..ConversationAsk::default()
-    };
-    block_on(agents.conversation(ask)).map_err(Fail::new)
+    }))
+    .map_err(Fail::new)
 }
 
 fn only_the_owner(host: &Host) -> Result<(), Fail> {

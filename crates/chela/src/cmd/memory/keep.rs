@@ -44,8 +44,13 @@ pub fn forget(
     let mut memory = opened.memory()?;
     let doomed = memory.find_to_forget(what);
     if doomed.is_empty() {
+        let finished = memory.finish_forgetting().map_err(explained)?;
+        if finished && !as_json {
+            screen.line("What was being forgotten when that was interrupted is gone now.")?;
+            return Ok(Exit::Fine);
+        }
         if as_json {
-            screen.json(&json!({ "entries": [], "forgotten": false }))?;
+            screen.json(&json!({ "entries": [], "forgotten": finished }))?;
         } else {
             screen.line("Nothing like that is remembered.")?;
         }

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::{Place, explained, short};
 use crate::cmd::{Outcome, Setup};
 use crate::fail::{Exit, Fail};
+use crate::process_log;
 use crate::screen::Screen;
 
 /// What is to be done, as typed.
@@ -37,12 +38,13 @@ pub fn run(setup: Setup, place: &Place<'_>, screen: &mut Screen, wish: &Wish) ->
         .build()
         .map_err(|error| Fail::new(format!("cannot start: {error}")))?;
     let agents = Agents::open(&setup.host, Arc::new(setup.loaded));
-    let ask = ConversationAsk {
+    process_log::hide_with(agents.redactor());
+    let talk = block_on(agents.conversation(ConversationAsk {
         agent: Some(place.agent.clone()),
         session: Some(session.key.clone()),
         ..ConversationAsk::default()
-    };
-    let talk = block_on(agents.conversation(ask)).map_err(explained)?;
+    }))
+    .map_err(explained)?;
     let done = runtime.block_on(async {
         talk.know_models().await;
         talk.compact(wish.keep.as_deref()).await

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use chela_core::Trust;
+use chela_core::{Trust, ok_or_warn};
 use chela_workspace::trust::{Watched, Writer, Wrote};
 use chela_workspace::{Author, History};
 use serde_json::json;
@@ -172,7 +172,8 @@ fn put_in(desk: &Desk<'_>, looked: &Looked, path: &Path) -> Result<(), Fail> {
     // Whatever is replaced can be had back, where the workspace has a history.
     if let Ok(past) = History::open(desk.host(), desk.custody.root()) {
         let why = format!("Keep {} before approving a change", looked.file.shown);
-        let _ = past.snapshot(&Author::Runtime, &why);
+        let kept = past.snapshot(&Author::Runtime, &why);
+        ok_or_warn!(kept, "a change is not in the history of the workspace");
     }
     match &looked.bytes {
         Some(bytes) => chela_workspace::replace_file(path, bytes).map_err(Fail::new),

@@ -1,6 +1,7 @@
 //! `chela trust refuse`: the owner's no. The former text stands.
 
 use chela_agent::trust::put_back;
+use chela_core::ok_or_warn;
 use chela_workspace::trust::State;
 use chela_workspace::{Author, History};
 use serde_json::json;
@@ -30,7 +31,8 @@ pub(super) fn run(desk: &Desk<'_>, screen: &mut Screen, typed: &str, json: bool)
         // Whatever is replaced can be had back, where the workspace has a history.
         if let Ok(past) = History::open(desk.host(), desk.custody.root()) {
             let why = format!("Keep {} before refusing it", file.shown);
-            let _ = past.snapshot(&Author::Runtime, &why);
+            let kept = past.snapshot(&Author::Runtime, &why);
+            ok_or_warn!(kept, "a change is not in the history of the workspace");
         }
         put_back(&desk.custody, &path).map_err(Fail::new)?;
         desk.vouch(&path)?;

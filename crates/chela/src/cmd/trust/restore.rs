@@ -1,6 +1,6 @@
 //! `chela trust restore`: a version on record, put back.
 
-use chela_core::{ContentHash, Trust};
+use chela_core::{ContentHash, Trust, ok_or_warn};
 use chela_workspace::trust::{FileEntry, Kind, State, Version, Versions, Writer, Wrote};
 use chela_workspace::{Author, History};
 use serde_json::json;
@@ -54,7 +54,8 @@ pub(super) fn run(
     // Whatever is replaced can be had back, where the workspace has a history.
     if let Ok(past) = History::open(desk.host(), desk.custody.root()) {
         let why = format!("Keep {} before restoring it", file.shown);
-        let _ = past.snapshot(&Author::Runtime, &why);
+        let kept = past.snapshot(&Author::Runtime, &why);
+        ok_or_warn!(kept, "a change is not in the history of the workspace");
     }
     chela_workspace::replace_file(&path, &bytes).map_err(Fail::new)?;
     let how = format!("chela trust restore, as of {}", utc(version.at));

@@ -4,7 +4,7 @@ use std::path::{Component, Path};
 use std::process::Command;
 
 use chela_agent::trust::custody_of;
-use chela_core::{ContentHash, Host};
+use chela_core::{ContentHash, Host, ok_or_warn};
 use chela_workspace::trust::Writer;
 use chela_workspace::{Author, CoreFile, History};
 
@@ -43,7 +43,8 @@ pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, file: &str) -> 
     }
     trust::owner_wrote(setup, &agent, &[&name], "chela workspace edit");
     if let Ok(past) = History::open(&setup.host, custody.root()) {
-        let _ = past.snapshot(&Author::Owner, &format!("Edit {name}"));
+        let kept = past.snapshot(&Author::Owner, &format!("Edit {name}"));
+        ok_or_warn!(kept, "an edit is not in the history of the workspace");
     }
     let hash = after.map(|hash: ContentHash| hash.short());
     match hash {

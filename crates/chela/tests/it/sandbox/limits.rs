@@ -97,7 +97,8 @@ fn processor_share(cell: &Cell) -> (u64, u64) {
         let pid = rustix::process::Pid::from_raw(pid).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
         run.join().unwrap();
-        share.unwrap_or_else(|| panic!("{}: no share in {groups}", cell.backend))
+        assert!(share.is_some(), "{}: no share in {groups}", cell.backend);
+        share.unwrap()
     })
 }
 

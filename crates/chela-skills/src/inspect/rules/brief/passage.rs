@@ -82,7 +82,10 @@ impl<'a> Passage<'a> {
 
     /// Whether what stands there is done or ordered, rather than warned of or quoted.
     fn is_meant(&self, counts: Counts, range: Range<usize>) -> bool {
-        let (before, after) = (&self.text[..range.start], &self.text[range.end..]);
+        let (before, after) = (
+            self.text.get(..range.start).unwrap_or_default(),
+            self.text.get(range.end..).unwrap_or_default(),
+        );
         let ends = [". ", "! ", "? "];
         let from = ends
             .iter()
@@ -94,7 +97,7 @@ impl<'a> Passage<'a> {
             .filter_map(|end| after.find(end))
             .min()
             .map_or(self.text.len(), |at| range.end + at);
-        let sentence = &self.text[from..to];
+        let sentence = self.text.get(from..to).unwrap_or_default();
         let done = match self.about {
             About::Nothing => true,
             // A warning in one sentence is none in the next.

@@ -37,7 +37,7 @@ pub(in crate::inspect::rules) fn flows(page: &Page, known: &Known) -> Vec<Findin
         {
             continue;
         }
-        let statement = statement(&code[at..]);
+        let statement = statement(code.get(at..).unwrap_or_default());
         if let Some((secret, whole)) = tainted.sent_by(&statement) {
             let weight = weigh(secret, whole, &statement, page, known);
             let code = match weight {

@@ -1,0 +1,172 @@
+//! The file: appended to by several processes, a few generations, never larger than it may be.
+//!
+//! A line is one write to a file opened for appending, so lines of several processes do not mix.
+//! Whoever finds the file full renames it under a lock; the others notice that the name leads to
+//! another file and follow. A lock that cannot be had in time makes the file a little larger, and
+//! loses nothing.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Files before the present one.
+pub const GENERATIONS: usize = 3;
+/// Longest wait for the lock.
+const PATIENCE: Duration = Duration::from_millis(250);
+/// How long a lock that could not be had is let be.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// A log file that is written to.
+#[derive(Debug)]
+pub struct LogFile {
+    path: PathBuf,
+    most: u64,
+    open: Option<File>,
+    /// When the lock could not be had.
+    busy: Option<Instant>,
+}
+
+impl LogFile {
+    /// Nothing is opened before the first line.
+    pub fn new(path: PathBuf, most: u64) -> Self {
+        Self {
+            path,
+            most,
+            open: None,
+            busy: None,
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends one line; `line` is without its end.
+    pub fn append(&mut self, line: &str) -> io::Result<()> {
+        let mut text = String::with_capacity(line.len() + 1);
+        text.push_str(line);
+        text.push('\n');
+        let size = self.follow_name()?;
+        let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
+        if size > 0 && size.saturating_add(length) > self.most {
+            self.rotate(length)?;
+        }
+        match &mut self.open {
+            Some(file) => file.write_all(text.as_bytes()),
+            None => Err(io::Error::from(io::ErrorKind::NotFound)),
+        }
+    }
+
+    /// Sees to it that the open file is the one the name leads to; gives its size.
+    fn follow_name(&mut self) -> io::Result<u64> {
+        if let Some(file) = &self.open
+            && let Ok(named) = std::fs::metadata(&self.path)
+            && is_same(&file.metadata()?, &named)
+        {
+            return Ok(named.len());
+        }
+        let file = open_private(&self.path)?;
+        let size = file.metadata()?.len();
+        self.open = Some(file);
+        Ok(size)
+    }
+
+    /// Makes room for a line, unless another process has just done so or is about to.
+    fn rotate(&mut self, length: u64) -> io::Result<()> {
+        if self.busy.is_some_and(|since| since.elapsed() < PAUSE) {
+            return Ok(());
+        }
+        let lock = open_private(&with_end(&self.path, "lock"))?;
+        if !lock_in_time(&lock)? {
+            self.busy = Some(Instant::now());
+            return Ok(());
+        }
+        self.busy = None;
+        if self.follow_name()?.saturating_add(length) <= self.most {
+            return Ok(());
+        }
+        for older in (1..GENERATIONS).rev() {
+            rename_if_there(
+                &generation(&self.path, older),
+                &generation(&self.path, older + 1),
+            )?;
+        }
+        rename_if_there(&self.path, &generation(&self.path, 1))?;
+        self.follow_name().map(drop)
+    }
+}
+
+/// The name of an older file: 1 is the one before the present one, 0 the present one.
+pub fn generation(path: &Path, older: usize) -> PathBuf {
+    match older {
+        0 => path.to_owned(),
+        older => with_end(path, &older.to_string()),
+    }
+}
+
+fn with_end(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(end);
+    PathBuf::from(name)
+}
+
+fn rename_if_there(from: &Path, to: &Path) -> io::Result<()> {
+    match std::fs::rename(from, to) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn lock_in_time(lock: &File) -> io::Result<bool> {
+    let began = Instant::now();
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if began.elapsed() >= PATIENCE => return Ok(false),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(2)),
+        }
+    }
+}
+
+/// Opens a file for appending that nobody else may read, in a folder nobody else may enter.
+fn open_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            make_private_folder(path)?;
+            options.open(path)
+        }
+        opened => opened,
+    }
+}
+
+pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
+    let Some(folder) = path.parent() else {
+        return Ok(());
+    };
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+#[cfg(unix)]
+pub(crate) fn is_same(one: &std::fs::Metadata, other: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_same(one: &std::fs::Metadata, other: &std::fs::Metadata) -> bool {
+    one.created().ok() == other.created().ok()
+}
+
+#[cfg(test)]
+mod tests;

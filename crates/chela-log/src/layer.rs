@@ -1,0 +1,188 @@
+//! From a `tracing` statement to a line.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use tracing::field::{Field, Visit};
+use tracing::level_filters::LevelFilter;
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::Context;
+use tracing_subscriber::registry::LookupSpan;
+
+use crate::handle::Shared;
+use crate::line::LogLine;
+
+/// Longest text of one field, in bytes: a line is for reading.
+const MOST_TEXT: usize = 4_096;
+
+thread_local! {
+    /// Set while a line is on its way: what is said meanwhile, for example by what makes the
+    /// redactor, would wait for itself.
+    static UNDER_WAY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Holds back what this thread says while it is there.
+#[derive(Debug)]
+pub(crate) struct Hush(());
+
+impl Hush {
+    /// `None` when one is there already.
+    pub fn begin() -> Option<Self> {
+        let before = UNDER_WAY.try_with(|under_way| under_way.replace(true));
+        (before == Ok(false)).then_some(Self(()))
+    }
+}
+
+impl Drop for Hush {
+    fn drop(&mut self) {
+        // A thread that ends has nothing more to say.
+        let _ = UNDER_WAY.try_with(|under_way| under_way.set(false));
+    }
+}
+
+/// Gathers what is said, with the spans it is said in.
+pub(crate) struct LogLayer(pub Arc<Shared>);
+
+/// The fields of a span, kept with it.
+struct SpanFields(Map<String, Value>);
+
+impl<S> Layer<S> for LogLayer
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
+        self.0.allows(metadata)
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        Some(self.0.most())
+    }
+
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        let mut fields = Fields::default();
+        attributes.record(&mut fields);
+        if let Some(span) = context.span(id) {
+            span.extensions_mut().insert(SpanFields(fields.named));
+        }
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
+        let mut fields = Fields::default();
+        values.record(&mut fields);
+        if let Some(span) = context.span(id)
+            && let Some(kept) = span.extensions_mut().get_mut::<SpanFields>()
+        {
+            kept.0.extend(fields.named);
+        }
+    }
+
+    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
+        let Some(_hush) = Hush::begin() else {
+            return;
+        };
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let mut spans = Vec::new();
+        let mut ids = Map::new();
+        for span in context
+            .event_scope(event)
+            .into_iter()
+            .flat_map(|scope| scope.from_root())
+        {
+            spans.push(span.name().to_owned());
+            if let Some(fields) = span.extensions().get::<SpanFields>() {
+                ids.extend(fields.0.clone());
+            }
+        }
+        let metadata = event.metadata();
+        self.0.deliver(
+            Some(metadata),
+            LogLine {
+                time: self.0.now(),
+                level: (*metadata.level()).into(),
+                target: metadata.target().to_owned(),
+                pid: std::process::id(),
+                spans,
+                ids,
+                message: fields.message,
+                fields: fields.named,
+            },
+        );
+    }
+}
+
+/// The spans this thread is in, for a report: their names and ids.
+pub(crate) fn spans_here() -> (Vec<String>, Map<String, Value>) {
+    let mut spans = Vec::new();
+    let mut ids = Map::new();
+    tracing::dispatcher::get_default(|dispatch| {
+        let Some(registry) = dispatch.downcast_ref::<tracing_subscriber::Registry>() else {
+            return;
+        };
+        let Some(current) = dispatch.current_span().id().cloned() else {
+            return;
+        };
+        let scope = registry.span(&current);
+        for span in scope.into_iter().flat_map(|span| span.scope().from_root()) {
+            spans.push(span.name().to_owned());
+            if let Some(fields) = span.extensions().get::<SpanFields>() {
+                ids.extend(fields.0.clone());
+            }
+        }
+    });
+    (spans, ids)
+}
+
+/// What a statement carries.
+#[derive(Default)]
+struct Fields {
+    message: String,
+    named: Map<String, Value>,
+}
+
+impl Fields {
+    fn put(&mut self, field: &Field, value: Value) {
+        match (field.name(), value) {
+            ("message", Value::String(text)) => self.message = text,
+            (name, value) => {
+                self.named.insert(name.to_owned(), value);
+            }
+        }
+    }
+}
+
+impl Visit for Fields {
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.put(field, value.into());
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.put(field, value.into());
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.put(field, value.into());
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.put(field, value.into());
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.put(field, shortened(value).into());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        self.put(field, shortened(&format!("{value:?}")).into());
+    }
+}
+
+fn shortened(text: &str) -> String {
+    match text.get(..text.floor_char_boundary(MOST_TEXT)) {
+        Some(head) if head.len() < text.len() => format!("{head}…"),
+        _ => text.to_owned(),
+    }
+}

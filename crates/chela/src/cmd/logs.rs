@@ -1,0 +1,113 @@
+//! `chela logs`: what the program itself did.
+
+use std::time::Duration;
+
+use chela_core::Host;
+use chela_log::{LogFollower, LogLevel, LogLine, LogQuery, pretty, read_newest};
+
+use super::{Outcome, Setup};
+use crate::cli::logs::{LevelName, LogsArgs};
+use crate::fail::{Exit, Fail};
+use crate::process_log;
+use crate::screen::{Paint, Screen};
+
+/// How often a followed log is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+pub fn run(host: &Host, screen: &mut Screen, args: &LogsArgs) -> Outcome {
+    let setup = Setup::look(host);
+    let path = process_log::file_of(host, &setup.loaded);
+    let query = query_of(host, args)?;
+    let cannot = |error: std::io::Error| {
+        let path = host.compact(&path);
+        Fail::new(format!("cannot read the log {path}: {error}"))
+            .hint("`logging.file` in the config names another file")
+    };
+    // From before the newest lines are read, so that none falls between.
+    let follower = match args.follow {
+        true => Some(LogFollower::from_now(&path, query.clone()).map_err(cannot)?),
+        false => None,
+    };
+    let lines = read_newest(&path, &query, args.lines).map_err(cannot)?;
+    for line in &lines {
+        print(screen, line, args.json)?;
+    }
+    let Some(mut follower) = follower else {
+        if lines.is_empty() && !args.json && screen.is_terminal {
+            screen.line(format!("Nothing like that is in {}.", host.compact(&path)))?;
+        }
+        return Ok(Exit::Fine);
+    };
+    loop {
+        screen.flush()?;
+        std::thread::sleep(LOOK_EVERY);
+        for line in follower.read_more().map_err(cannot)? {
+            print(screen, &line, args.json)?;
+        }
+    }
+}
+
+fn print(screen: &mut Screen, line: &LogLine, json: bool) -> Result<(), Fail> {
+    let text = match json {
+        true => line.to_json(),
+        false => pretty(line, screen.paint == Paint::Colour),
+    };
+    Ok(screen.line(text)?)
+}
+
+fn query_of(host: &Host, args: &LogsArgs) -> Result<LogQuery, Fail> {
+    let since = match args.since.as_deref() {
+        Some(age) => {
+            let age = i64::try_from(millis_of(age)?).unwrap_or(i64::MAX);
+            let now = i64::try_from(host.unix_millis()).unwrap_or(i64::MAX);
+            Some(now.saturating_sub(age))
+        }
+        None => None,
+    };
+    Ok(LogQuery {
+        level: args.level.map_or(LogLevel::Trace, level_named),
+        since,
+        turn: args.turn.clone(),
+    })
+}
+
+fn level_named(name: LevelName) -> LogLevel {
+    match name {
+        LevelName::Error => LogLevel::Error,
+        LevelName::Warn => LogLevel::Warn,
+        LevelName::Info => LogLevel::Info,
+        LevelName::Debug => LogLevel::Debug,
+        LevelName::Trace => LogLevel::Trace,
+    }
+}
+
+/// Milliseconds of `30s`, `10m`, `2h`, `3d`.
+fn millis_of(age: &str) -> Result<u64, Fail> {
+    let wrong = || Fail::usage(format!("`{age}` is no age")).hint("write 30s, 10m, 2h or 3d");
+    let age = age.trim();
+    let digits = age.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    let seconds = match age.get(digits.len()..) {
+        Some("s") => 1,
+        Some("m" | "min") => 60,
+        Some("h") => 3_600,
+        Some("d") => 86_400,
+        _ => return Err(wrong()),
+    };
+    Ok(number.saturating_mul(seconds * 1_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::millis_of;
+
+    #[test]
+    fn ages_are_read() {
+        assert_eq!(millis_of("30s").unwrap(), 30_000);
+        assert_eq!(millis_of(" 2h").unwrap(), 7_200_000);
+        assert_eq!(millis_of("3d").unwrap(), 259_200_000);
+        for wrong in ["", "h", "2", "2 h", "-2h", "2weeks", "１h"] {
+            assert!(millis_of(wrong).is_err(), "{wrong}");
+        }
+    }
+}

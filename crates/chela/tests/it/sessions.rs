@@ -207,7 +207,7 @@ fn a_session_file_that_is_gone_is_missed() {
 fn a_session_file_that_was_cut_off_is_rescued() {
     let home = with_trip();
     let mut lines = String::from(
-        "{\"type\":\"session\",\"version\":3,\"id\":\"3f2a0000-1111-4222-a333-444455556666\",\"timestamp\":\"2026-01-18T00:20:12.345Z\",\"key\":\"agent:main:long\"}\n",
+        "{\"type\":\"session\",\"version\":3,\"id\":\"4f2a0000-1111-4222-a333-444455556666\",\"timestamp\":\"2026-01-18T00:20:12.345Z\",\"key\":\"agent:main:long\"}\n",
     );
     for at in 1..=200_u32 {
         let words = "word ".repeat(60);

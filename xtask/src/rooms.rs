@@ -80,7 +80,6 @@ const TABLE: &[(&str, &[&str])] = &[
             "chela-store",
             "chela-config",
             "chela-ledger",
-            "chela-memory",
             "chela-model",
             "chela-reply",
             "chela-tools",

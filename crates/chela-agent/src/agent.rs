@@ -22,12 +22,13 @@ use crate::file_trust::FileTrust;
 use crate::keeping::Keeping;
 use crate::ledger_slot::LedgerSlot;
 use crate::secrets;
+use crate::session_transcripts::SessionTranscripts;
 use crate::subagents::Seats;
 pub use crate::toolset::ToolEffect;
 use crate::toolset::effects;
 use crate::trust::custodies_of;
 use chela_session::journal::{Journal, Retention};
-use chela_session::{SessionError, Sessions};
+use chela_session::{RecordLoss, SessionError, Sessions};
 
 /// The agents of one config: their models, their sessions, their prompts. One per process.
 pub struct Agents {
@@ -137,7 +138,7 @@ impl Agents {
         let view = self.loaded.agent(agent)?;
         let transcripts = || -> Arc<dyn TranscriptSource> {
             match self.sessions(agent) {
-                Ok(sessions) => sessions,
+                Ok(sessions) => Arc::new(SessionTranscripts(sessions)),
                 Err(error) => Arc::new(ClosedTranscripts::new(&error)),
             }
         };
@@ -177,6 +178,17 @@ impl Agents {
             Arc::new(Journal::of(&self.host, agent, retention))
         });
         Arc::clone(journal)
+    }
+
+    /// Files of an agent's records that are empty or gone although they had been there. The
+    /// owner is told: what was said, and which files hold foreign text, is not known any more.
+    pub fn record_losses(&self, agent: &AgentId) -> Vec<RecordLoss> {
+        let sessions = self.sessions(agent).ok();
+        let of_sessions = sessions.and_then(|sessions| sessions.loss().cloned());
+        of_sessions
+            .into_iter()
+            .chain(self.journal(agent).loss())
+            .collect()
     }
 
     /// How far files are trusted.

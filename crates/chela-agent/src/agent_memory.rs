@@ -9,10 +9,10 @@ use chela_memory::settings::{SourceKind, configured_index_file};
 use chela_memory::source::Places;
 use chela_memory::transcript::{SessionFacts, SessionMessage, TranscriptError, TranscriptSource};
 use chela_memory::{AgentMemory, MemoryParts, MemorySettings, index_file};
+use chela_session::SessionError;
 
 use crate::file_trust::FileTrust;
 use crate::vectors::vectors_of;
-use chela_session::SessionError;
 
 /// What a memory is made from.
 pub struct MemoryAsk<'a> {

@@ -21,6 +21,7 @@ pub mod leftovers;
 mod local;
 pub mod sandbox;
 mod secrets;
+mod session_transcripts;
 pub mod skills;
 pub mod slash;
 pub mod subagents;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use chela_core::secret::Redactor;
 use chela_core::{Origin, Trust};
 use chela_model::{Message, Part, StopReason, Usage};
+use chela_store::Durability;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -169,6 +170,27 @@ impl Body {
         Self::Message {
             message,
             meta: Meta::default(),
+        }
+    }
+
+    /// How safe an entry has to be before work goes on. A power cut must not take an accepted
+    /// message, the mark of a call that was about to act, a summary, or that a turn has ended.
+    /// Whatever comes in between, an answer or a result, is taken along by the next of these,
+    /// and no process that dies takes it away.
+    pub fn durability(&self) -> Durability {
+        match self {
+            Self::Message {
+                message: Message::User { .. },
+                ..
+            }
+            | Self::ToolStarted { .. }
+            | Self::Compaction(_)
+            | Self::TurnEnded { .. } => Durability::Disk,
+            Self::Message { .. }
+            | Self::CustomMessage(_)
+            | Self::Custom(_)
+            | Self::BranchSummary(_)
+            | Self::Unknown { .. } => Durability::Process,
         }
     }
 

@@ -5,14 +5,14 @@ use std::io::BufRead;
 
 use chela_core::SessionKey;
 use chela_model::{Message, Part, StopReason, ToolCall};
-use rusqlite::{OptionalExtension, params};
+use chela_store::{ImportedEntry, SessionImport, SessionImported};
 use serde_json::{Map, Value, json};
 
 use super::entry::{Body, BranchSummary, Compaction, Custom, CustomMessage, EntryId, Meta};
 use super::jsonl::{TOOL_STARTED, TURN_ENDED};
+use super::record::Settings;
 use super::stamp::parse_iso;
-use super::store::{NewSession, Session, SessionError, SessionId, Sessions};
-use super::transcript::insert;
+use super::store::{Session, SessionError, Sessions};
 
 /// What came of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,12 +63,7 @@ impl Sessions {
                 SessionKey::parse(&text).map_err(|source| ImportError::Key { key: text, source })?
             }
         };
-        if let Some(id) = read.id()
-            && self.by_id(&id).await?.is_some()
-        {
-            return Err(ImportError::Known(id));
-        }
-        let (session, past) = self.store(&read, &key)?;
+        let (session, past) = self.take_in(&read, &key).await?;
         Ok(Imported {
             session,
             entries: read.entries.len(),
@@ -77,73 +72,56 @@ impl Sessions {
         })
     }
 
-    fn store(&self, read: &Reading, key: &SessionKey) -> Result<(Session, bool), SessionError> {
-        let now = self.now();
-        let texts = read
+    async fn take_in(
+        &self,
+        read: &Reading,
+        key: &SessionKey,
+    ) -> Result<(Session, bool), ImportError> {
+        let mut import = self.as_import(read, key)?;
+        for attempt in 0_u64.. {
+            import.id = read.id().unwrap_or_else(|| self.new_id(key, attempt));
+            let imported = self.store.import(import.clone()).await;
+            match (imported.map_err(SessionError::from)?, read.id()) {
+                (SessionImported::Current(record), _) => return Ok((Session::of(&record), false)),
+                (SessionImported::Past(record), _) => return Ok((Session::of(&record), true)),
+                (SessionImported::IdTaken, Some(id)) => return Err(ImportError::Known(id)),
+                (SessionImported::IdTaken, None) => {}
+            }
+        }
+        Err(SessionError::Gone.into())
+    }
+
+    fn as_import(&self, read: &Reading, key: &SessionKey) -> Result<SessionImport, SessionError> {
+        let redactor = self.redactor();
+        let entries = read
             .entries
             .iter()
-            .map(|entry| entry.body.encode_without_secrets(&self.redactor()))
+            .map(|entry| {
+                Ok(ImportedEntry {
+                    parent: entry.parent,
+                    at: entry.at,
+                    kind: entry.body.kind().to_owned(),
+                    body: entry.body.encode_without_secrets(&redactor)?,
+                })
+            })
             .collect::<Result<Vec<_>, _>>()
             .map_err(|source| self.unwritable(source))?;
-        self.write(|transaction| {
-            let taken = transaction
-                .query_row(
-                    "SELECT 1 FROM sessions WHERE key = ?1 AND ended IS NULL",
-                    [key.to_string()],
-                    |_| Ok(()),
-                )
-                .optional()?
-                .is_some();
-            let times =
-                |pick: fn(u64, u64) -> u64| read.entries.iter().map(|entry| entry.at).reduce(pick);
-            let started = read.started().or_else(|| times(u64::min)).unwrap_or(now);
-            let updated = times(u64::max).unwrap_or(started);
-            let id = match read.id() {
-                Some(id) => SessionId(id),
-                None => self.new_id(transaction, key)?,
-            };
-            let new = NewSession::plain(key);
-            transaction.execute(
-                "INSERT INTO sessions (id, key, started, updated, interacted, ended, ended_why, \
-                 settings, label, parent, leaf, entries, bytes, compactions) \
-                 VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-                params![
-                    id.0,
-                    key.to_string(),
-                    started,
-                    updated,
-                    taken.then_some(updated),
-                    taken.then_some("imported"),
-                    new.settings.text(),
-                    read.header.get("label").and_then(Value::as_str),
-                    read.header.get("parentSession").and_then(Value::as_str),
-                    read.leaf(),
-                    read.entries.len(),
-                    texts.iter().map(String::len).sum::<usize>(),
-                    read.entries
-                        .iter()
-                        .filter(|entry| matches!(entry.body, Body::Compaction(_)))
-                        .count(),
-                ],
-            )?;
-            let row = transaction.last_insert_rowid();
-            for (number, (entry, text)) in (1_u32..).zip(read.entries.iter().zip(&texts)) {
-                let kind = entry.body.kind();
-                insert(
-                    transaction,
-                    row,
-                    (number, entry.parent, entry.at, kind, text),
-                )?;
-            }
-            let session = Session {
-                id,
-                key: key.clone(),
-                started,
-                fresh: read.entries.is_empty(),
-                replaced: None,
-                row,
-            };
-            Ok((session, taken))
+        let times =
+            |pick: fn(u64, u64) -> u64| read.entries.iter().map(|entry| entry.at).reduce(pick);
+        let started = read.started().or_else(|| times(u64::min));
+        let started = started.unwrap_or_else(|| self.now());
+        let word = |name: &str| read.header.get(name).and_then(Value::as_str);
+        Ok(SessionImport {
+            id: String::new(),
+            key: key.to_string(),
+            started,
+            updated: times(u64::max).unwrap_or(started),
+            settings: Settings::default().text(),
+            label: word("label").map(str::to_owned),
+            parent: word("parentSession").map(str::to_owned),
+            leaf: read.leaf(),
+            past_why: "imported".to_owned(),
+            entries,
         })
     }
 }

@@ -5,18 +5,18 @@ mod foreign;
 mod keep;
 mod list;
 mod names;
-mod schema;
 mod undo;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use chela_config::Loaded;
 use chela_config::model::BareUnit;
 use chela_core::{AgentId, Host};
-use chela_store::StoreError;
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use chela_store::{FileState, JournalStore, SqliteJournalStore, StoreError, StoreFuture, block_on};
+
+use crate::begun::{RecordLoss, missing_record_file, note_record_file};
 
 pub use keep::{Author, TrustAfter};
 pub use list::{Change, ListAsk};
@@ -24,7 +24,12 @@ pub use undo::{
     Conflict, Conflicts, UndoError, UndoPlan, UndoStep, Undone, Which, undone_in_words,
 };
 
+const NAME: &str = "the journal";
+
 /// The journal of one agent. The file is made with the first change.
+///
+/// Its calls wait for the disk, as the file tools and the commands that use them do: on a thread
+/// that may.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -32,7 +37,13 @@ pub struct Journal {
     retention: Retention,
     /// Where older entries with absolute paths may be taken back.
     workspace: Option<PathBuf>,
-    open: Mutex<Option<Connection>>,
+    open: Mutex<OpenJournal>,
+}
+
+#[derive(Debug, Default)]
+struct OpenJournal {
+    store: Option<Arc<dyn JournalStore>>,
+    loss: Option<RecordLoss>,
 }
 
 /// How long changes can be taken back. (`guard.journal`)
@@ -52,6 +63,12 @@ pub enum JournalError {
     Name { path: PathBuf },
     #[error("{} needs more room than guard.journal.size ({most} bytes) gives", path.display())]
     TooLarge { path: PathBuf, most: u64 },
+    #[error("what {} held before change {change} cannot be unpacked: {why}", path.display())]
+    Unpacked {
+        path: PathBuf,
+        change: i64,
+        why: String,
+    },
 }
 
 /// Where the journal of an agent is kept.
@@ -97,60 +114,70 @@ impl Journal {
         &self.path
     }
 
-    /// `None` when nothing was ever kept.
-    fn read<T>(
-        &self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<Option<T>, JournalError> {
+    /// There had been a journal, and it was empty or gone when this one was begun: which files
+    /// hold foreign text is not known any more.
+    pub fn loss(&self) -> Option<RecordLoss> {
         let mut open = self.locked();
-        if open.is_none() && !self.path.exists() {
-            return Ok(None);
+        if open.store.is_none() && open.loss.is_none() {
+            open.loss = missing_record_file(NAME, &self.path, FileState::of(&self.path));
         }
-        let connection = self.connected(&mut open)?;
-        work(connection)
-            .map(Some)
-            .map_err(|error| self.explain(error))
+        open.loss.clone()
     }
 
-    /// One transaction, on the disk when this returns.
+    /// `None` when nothing was ever kept.
+    fn look<T>(
+        &self,
+        work: impl FnOnce(&dyn JournalStore) -> StoreFuture<'_, T>,
+    ) -> Result<Option<T>, JournalError> {
+        let Some(store) = self.existing()? else {
+            return Ok(None);
+        };
+        Ok(Some(block_on(work(store.as_ref()))?))
+    }
+
+    /// On the disk when this returns.
     fn write<T>(
         &self,
-        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+        work: impl FnOnce(&dyn JournalStore) -> StoreFuture<'_, T>,
     ) -> Result<T, JournalError> {
-        let mut open = self.locked();
-        let connection = self.connected(&mut open)?;
-        connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .and_then(|transaction| {
-                let value = work(&transaction)?;
-                transaction.commit()?;
-                Ok(value)
-            })
-            .map_err(|error| self.explain(error))
+        let store = self.opened()?;
+        Ok(block_on(work(store.as_ref()))?)
     }
 
-    fn connected<'c>(
-        &self,
-        open: &'c mut Option<Connection>,
-    ) -> Result<&'c mut Connection, JournalError> {
-        match open {
-            Some(connection) => Ok(connection),
-            none => {
-                let mut connection = chela_store::open(&self.path, &schema::FORMAT)?;
-                self.adopt_names(&mut connection)
-                    .map_err(|error| self.explain(error))?;
-                Ok(none.insert(connection))
+    fn existing(&self) -> Result<Option<Arc<dyn JournalStore>>, JournalError> {
+        let mut open = self.locked();
+        if open.store.is_none() {
+            let found = FileState::of(&self.path);
+            open.loss = open
+                .loss
+                .take()
+                .or_else(|| missing_record_file(NAME, &self.path, found));
+            if found == FileState::Present
+                && let Some(store) = SqliteJournalStore::open_existing(&self.path)?
+            {
+                note_record_file(NAME, &self.path, store.found());
+                if store.may_write() {
+                    self.adopt_names(&store)?;
+                }
+                open.store = Some(Arc::new(store));
             }
         }
+        Ok(open.store.clone())
     }
 
-    fn locked(&self) -> MutexGuard<'_, Option<Connection>> {
-        // A transaction that panicked was rolled back when it was dropped.
+    fn opened(&self) -> Result<Arc<dyn JournalStore>, JournalError> {
+        if let Some(store) = self.existing()? {
+            return Ok(store);
+        }
+        let store = SqliteJournalStore::open(&self.path)?;
+        note_record_file(NAME, &self.path, store.found());
+        let store: Arc<dyn JournalStore> = Arc::new(store);
+        Ok(Arc::clone(self.locked().store.get_or_insert(store)))
+    }
+
+    fn locked(&self) -> std::sync::MutexGuard<'_, OpenJournal> {
+        // What is behind it is whole or not there at all.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn explain(&self, source: rusqlite::Error) -> JournalError {
-        schema::FORMAT.explain(&self.path, source).into()
     }
 }
 

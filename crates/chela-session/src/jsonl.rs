@@ -4,9 +4,10 @@ use std::io::Write;
 
 use serde_json::{Map, Value, json};
 
-use super::entry::{Body, Entry};
+use super::entry::{Body, Entry, EntryId};
 use super::stamp::iso;
 use super::store::{Session, SessionError, Sessions};
+use super::transcript::EntriesSince;
 
 /// The form of the lines, as other readers number it.
 const VERSION: u64 = 3;
@@ -23,8 +24,7 @@ impl Sessions {
         out: &mut dyn Write,
     ) -> Result<(), SessionError> {
         let info = self.info(session).await?;
-        let entries = self.entries(session).await?;
-        let leaf = self.read(|connection| super::transcript::leaf(connection, session.row))?;
+        let EntriesSince { leaf, entries } = self.read_since(session, None).await?;
         let mut header = json!({
             "type": "session",
             "version": VERSION,
@@ -39,8 +39,8 @@ impl Sessions {
         if let Some(name) = info.name() {
             header["label"] = json!(name);
         }
-        if entries.last().is_some_and(|last| last.id.0 != leaf) {
-            header["leaf"] = json!(super::EntryId(leaf));
+        if entries.last().is_some_and(|last| Some(last.id) != leaf) {
+            header["leaf"] = json!(leaf.unwrap_or(EntryId(0)));
         }
         let lines = std::iter::once(header).chain(entries.iter().map(line));
         for line in lines {

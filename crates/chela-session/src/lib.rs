@@ -6,11 +6,12 @@
 //! [`Sessions::context`] turns the branch into what a model is sent, always the same bytes for
 //! the same entries.
 //!
-//! Every write is one transaction that has reached the disk when the call returns
-//! (`synchronous=FULL`): an accepted message or the mark of a started tool call must survive not
-//! only the process but the machine, and a turn makes only a handful of writes. Readers never
-//! wait for writers (WAL), and writers wait for each other for a bounded time.
+//! Every write is one transaction. What must survive a power cut - an accepted message, the mark
+//! of a call that is about to act, the end of a turn - is on the disk when the call returns; what
+//! comes in between survives the death of the process and goes to the disk with the next of
+//! these ([`Body::durability`]). Nobody who reads waits for one who writes.
 
+mod begun;
 mod context;
 mod entry;
 mod import;
@@ -19,11 +20,9 @@ mod jsonl;
 mod list;
 mod maintenance;
 mod record;
-mod remembered;
 mod reset;
 mod route;
 mod salvage;
-mod schema;
 mod stamp;
 mod store;
 mod transcript;
@@ -31,6 +30,7 @@ mod transcript;
 #[cfg(test)]
 mod tests_support;
 
+pub use begun::RecordLoss;
 pub use context::context;
 pub use entry::{
     Body, BranchSummary, Compaction, Custom, CustomMessage, Entry, EntryId, Label, Meta, Sender,
@@ -45,4 +45,6 @@ pub use route::{Inbound, Peer, route};
 pub use salvage::{Salvaged, salvage};
 pub use stamp::{iso, parse_iso};
 pub use store::{Session, SessionError, SessionId, Sessions, session_file};
-pub use transcript::{Forked, Inherited, Redone, Uncompacted, Undone};
+pub use transcript::{
+    AppendBatch, EntriesSince, Forked, Inherited, Redone, Uncompacted, Undone, UsageOfCall,
+};

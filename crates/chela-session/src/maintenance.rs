@@ -10,7 +10,7 @@ use chela_core::SessionForm;
 use chela_files::{FileDraft, FileMode};
 use serde::Serialize;
 
-use super::list::{Filter, Show, remove_row};
+use super::list::{Filter, Show};
 use super::record::SessionInfo;
 use super::store::{SessionError, SessionId, Sessions};
 
@@ -112,12 +112,11 @@ impl Sessions {
     /// What the rules would remove now. Changes nothing.
     pub async fn plan_cleanup(&self, rules: &MaintenanceRules) -> Result<Cleanup, SessionError> {
         let now = self.now();
-        let all = self
-            .list(&Filter {
-                show: Show::Everything,
-                ..Filter::default()
-            })
-            .await?;
+        let everything = Filter {
+            show: Show::Everything,
+            ..Filter::default()
+        };
+        let all = self.list(&everything).await?;
         let parents: BTreeSet<&SessionId> =
             all.iter().filter_map(|info| info.parent.as_ref()).collect();
         let free = |info: &&SessionInfo| !is_protected(info, rules, &parents, now);
@@ -145,8 +144,8 @@ impl Sessions {
         }
 
         let archives = self.archives();
-        let bytes_before =
-            self.file_bytes() + archives.iter().map(|(_, size, _)| size).sum::<u64>();
+        let bytes_before = self.store.stored_bytes().await?
+            + archives.iter().map(|(_, size, _)| size).sum::<u64>();
         let freed = |doomed: &[Doomed]| doomed.iter().map(|doomed| doomed.bytes).sum::<u64>();
         let mut bytes_after = bytes_before.saturating_sub(freed(&doomed));
         let mut old_archives = Vec::new();
@@ -187,18 +186,17 @@ impl Sessions {
                 continue;
             };
             if !session.fresh {
-                cleaned
-                    .archives_written
-                    .push(self.write_archive(&session).await?);
+                let archive = self.write_archive(&session).await?;
+                cleaned.archives_written.push(archive);
             }
-            self.write(|transaction| remove_row(transaction, session.row))?;
+            self.remove(&session).await?;
             cleaned.sessions += 1;
         }
         if cleaned.sessions > 0 {
             // Gives the space back; best effort, another process may be reading.
-            let _ = self.read(|connection| {
-                connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE); VACUUM;")
-            });
+            if let Err(error) = self.store.give_room_back().await {
+                tracing::debug!(%error, "the room of removed sessions is not given back yet");
+            }
         }
         Ok(cleaned)
     }
@@ -245,17 +243,6 @@ impl Sessions {
             .collect();
         found.sort_by(|a, b| (a.2, &a.0).cmp(&(b.2, &b.0)));
         found
-    }
-
-    /// Size of the file with its journal.
-    pub fn file_bytes(&self) -> u64 {
-        let mut journal = self.path().as_os_str().to_owned();
-        journal.push("-wal");
-        [self.path().to_owned(), PathBuf::from(journal)]
-            .iter()
-            .filter_map(|path| std::fs::metadata(path).ok())
-            .map(|known| known.len())
-            .sum()
     }
 }
 

@@ -3,12 +3,13 @@
 use chela_config::model::{ElevatedLevel, ReasoningVisibility, ThinkingLevel, VerboseLevel};
 use chela_core::SessionKey;
 use chela_model::ToolSchema;
-use rusqlite::{Row, params};
+use chela_store::{Durability, SessionChange, SessionChanged, SessionRecord};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::entry::EntryId;
-use super::store::{Session, SessionError, SessionId, Sessions};
+use super::store::{Session, SessionError, SessionId, Sessions, if_there};
+use super::transcript::UsageOfCall;
 
 /// A session as lists and commands see it. Times are milliseconds since 1970.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -200,43 +201,36 @@ impl From<FrozenTool> for ToolSchema {
     }
 }
 
-pub(super) const INFO_COLUMNS: &str = "id, key, started, updated, interacted, ended, ended_why, \
-     archived, pinned, parent, label, display_name, settings, input, output, cache_read, \
-     cache_write, context, compactions, flushed_at, flushed_compaction, entries, bytes, version, \
-     row";
-
 impl SessionInfo {
-    pub(super) fn of_row(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let key: String = row.get(1)?;
-        let settings: String = row.get(12)?;
-        Ok(Self {
-            session_id: SessionId(row.get(0)?),
-            key: stored_key(&key),
-            started: row.get(2)?,
-            updated: row.get(3)?,
-            interacted: row.get(4)?,
-            ended: row.get(5)?,
-            ended_why: row.get(6)?,
-            archived: row.get(7)?,
-            pinned: row.get(8)?,
-            parent: row.get::<_, Option<String>>(9)?.map(SessionId),
-            label: row.get(10)?,
-            display_name: row.get(11)?,
-            settings: serde_json::from_str(&settings).unwrap_or_default(),
+    pub(super) fn of(record: SessionRecord) -> Self {
+        Self {
+            session_id: SessionId(record.id),
+            key: stored_key(&record.key),
+            started: record.started,
+            updated: record.updated,
+            interacted: record.interacted,
+            ended: record.ended,
+            ended_why: record.ended_why,
+            archived: record.archived,
+            pinned: record.pinned,
+            parent: record.parent.map(SessionId),
+            label: record.label,
+            display_name: record.display_name,
+            settings: Settings::of(&record.settings),
             totals: Totals {
-                input: row.get(13)?,
-                output: row.get(14)?,
-                cache_read: row.get(15)?,
-                cache_write: row.get(16)?,
-                context: row.get(17)?,
-                compactions: row.get(18)?,
-                flushed_at: row.get(19)?,
-                flushed_compaction: row.get(20)?,
+                input: record.usage.input,
+                output: record.usage.output,
+                cache_read: record.usage.cache_read,
+                cache_write: record.usage.cache_write,
+                context: record.usage.context,
+                compactions: record.compactions,
+                flushed_at: record.flushed_at,
+                flushed_compaction: record.flushed_compaction,
             },
-            entries: row.get(21)?,
-            bytes: row.get(22)?,
-            state_version: row.get(23)?,
-        })
+            entries: record.entries,
+            bytes: record.bytes,
+            state_version: record.version,
+        }
     }
 
     /// What a person calls it.
@@ -258,112 +252,78 @@ pub(super) fn stored_key(text: &str) -> SessionKey {
 
 impl Sessions {
     pub async fn info(&self, session: &Session) -> Result<SessionInfo, SessionError> {
-        self.read(|connection| {
-            connection
-                .prepare_cached(&format!(
-                    "SELECT {INFO_COLUMNS} FROM sessions WHERE row = ?1"
-                ))?
-                .query_row([session.row], SessionInfo::of_row)
-        })
+        Ok(SessionInfo::of(self.record(session).await?))
+    }
+
+    async fn record(&self, session: &Session) -> Result<SessionRecord, SessionError> {
+        let found = self.store.by_id(session.id.as_str()).await?;
+        found.ok_or(SessionError::Gone)
     }
 
     /// Changes one thing about a session.
     pub async fn set(&self, session: &Session, change: Override) -> Result<(), SessionError> {
-        let now = self.now();
-        self.write(|transaction| {
-            let column = match &change {
-                Override::Label(label) => Some(("label", label.clone())),
-                Override::DisplayName(name) => Some(("display_name", name.clone())),
-                _ => None,
-            };
-            if let Some((column, value)) = column {
-                transaction.execute(
-                    &format!(
-                        "UPDATE sessions SET {column} = ?2, version = version + 1 WHERE row = ?1"
-                    ),
-                    params![session.row, value],
-                )?;
-                return Ok(());
-            }
-            match change {
-                Override::Pinned(pinned) => transaction.execute(
-                    "UPDATE sessions SET pinned = ?2, version = version + 1 WHERE row = ?1",
-                    params![session.row, pinned],
-                )?,
-                Override::Flushed { compaction } => transaction.execute(
-                    "UPDATE sessions SET flushed_at = ?2, flushed_compaction = ?3, \
-                     version = version + 1 WHERE row = ?1",
-                    params![session.row, now, compaction],
-                )?,
+        loop {
+            let change = match change.clone() {
+                Override::Label(label) => SessionChange::Label(label),
+                Override::DisplayName(name) => SessionChange::DisplayName(name),
+                Override::Pinned(pinned) => SessionChange::Pinned(pinned),
+                Override::Flushed { compaction } => SessionChange::Flushed {
+                    at: self.now(),
+                    compaction,
+                },
                 other => {
-                    let text: String = transaction.query_row(
-                        "SELECT settings FROM sessions WHERE row = ?1",
-                        [session.row],
-                        |row| row.get(0),
-                    )?;
-                    let mut settings: Settings = serde_json::from_str(&text).unwrap_or_default();
+                    let record = self.record(session).await?;
+                    let mut settings = Settings::of(&record.settings);
                     settings.apply(other);
-                    transaction.execute(
-                        "UPDATE sessions SET settings = ?2, version = version + 1 WHERE row = ?1",
-                        params![session.row, settings.text()],
-                    )?
+                    SessionChange::Settings {
+                        text: settings.text(),
+                        version: record.version,
+                    }
                 }
             };
-            Ok(())
-        })
+            match self.store.set(session.id.as_str(), change).await? {
+                SessionChanged::Changed => return Ok(()),
+                // Somebody changed something meanwhile: nothing of theirs is lost.
+                SessionChanged::Overtaken => {}
+                SessionChanged::Gone => return Err(SessionError::Gone),
+            }
+        }
     }
 
     /// The part of the requests that was fixed when the session began, once it has been.
     pub async fn frozen(&self, session: &Session) -> Result<Option<Frozen>, SessionError> {
-        use rusqlite::OptionalExtension;
-        let text: Option<String> = self.read(|connection| {
-            connection
-                .prepare_cached("SELECT body FROM frozen WHERE row = ?1")?
-                .query_row([session.row], |row| row.get(0))
-                .optional()
-        })?;
+        let text = self.store.frozen(session.id.as_str()).await?;
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
     }
 
     /// Fixes it, or replaces it: after a change of model or tools that was asked for.
     pub async fn freeze(&self, session: &Session, frozen: &Frozen) -> Result<(), SessionError> {
         let text = serde_json::to_string(frozen).map_err(|source| self.unwritable(source))?;
-        self.write(|transaction| {
-            transaction
-                .prepare_cached("INSERT OR REPLACE INTO frozen (row, body) VALUES (?1, ?2)")?
-                .execute(params![session.row, text])
-                .map(drop)
-        })
+        if_there(self.store.freeze(session.id.as_str(), text).await?)
     }
 
-    /// Adds what a call cost. `context`: the tokens of the request it was.
+    /// Adds what a call cost. `context`: the tokens of the request it was. Safe from the death
+    /// of the process; what is said next takes it to the disk.
     pub async fn add_usage(
         &self,
         session: &Session,
         usage: chela_model::Usage,
         context: u64,
     ) -> Result<(), SessionError> {
-        self.write(|transaction| {
-            transaction
-                .prepare_cached(
-                    "UPDATE sessions SET input = input + ?2, output = output + ?3, \
-                     cache_read = cache_read + ?4, cache_write = cache_write + ?5, context = ?6, \
-                     version = version + 1 WHERE row = ?1",
-                )?
-                .execute(params![
-                    session.row,
-                    usage.input,
-                    usage.output,
-                    usage.cache_read,
-                    usage.cache_write,
-                    context
-                ])
-                .map(drop)
-        })
+        let usage = UsageOfCall { usage, context };
+        let added = self
+            .store
+            .add_usage(session.id.as_str(), usage.into(), Durability::Process);
+        if_there(added.await?)
     }
 }
 
 impl Settings {
+    /// What cannot be read was not chosen.
+    pub(super) fn of(text: &str) -> Self {
+        serde_json::from_str(text).unwrap_or_default()
+    }
+
     fn apply(&mut self, change: Override) {
         match change {
             Override::Model(choice) => {

@@ -4,15 +4,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use chela_core::Host;
-use chela_store::StoreError;
-use rusqlite::{Connection, OpenFlags, params};
+use chela_store::{SalvagedSession, StoreError, salvage_sessions};
 use serde_json::json;
 
 use super::entry::{Body, Entry, EntryId};
 use super::jsonl::line;
 use super::stamp::iso;
 use super::store::SessionError;
-use super::transcript::entry_key;
 
 /// What was saved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,7 +18,7 @@ pub struct Salvaged {
     /// One file of JSON lines for each session.
     pub files: Vec<PathBuf>,
     pub entries: usize,
-    /// Where reading stopped, in SQLite's words.
+    /// What could not be read, and why. Empty: nothing was lost.
     pub lost: Vec<String>,
     /// Where the damaged file lies now.
     pub aside: Option<PathBuf>,
@@ -34,14 +32,8 @@ pub fn salvage(host: &Host, path: &Path, folder: &Path) -> Result<Salvaged, Sess
         path: folder.to_owned(),
         source,
     })?;
-    match Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY) {
-        Ok(connection) => {
-            for (row, header) in sessions(&connection, &mut saved.lost) {
-                save(&connection, folder, (row, &header), &mut saved)?;
-            }
-        }
-        Err(error) => saved.lost.push(error.to_string()),
-    }
+    let lost = salvage_sessions(path, |session| save(folder, &session, &mut saved))?;
+    saved.lost = lost;
     let mut aside = path.as_os_str().to_owned();
     aside.push(format!(".damaged-{}", host.unix_time()));
     let aside = PathBuf::from(aside);
@@ -67,89 +59,36 @@ pub fn salvage(host: &Host, path: &Path, folder: &Path) -> Result<Salvaged, Sess
     Ok(saved)
 }
 
-impl super::Sessions {
-    /// Reads the whole file to see whether anything in it is damaged.
-    pub async fn is_sound(&self) -> bool {
-        self.read(|connection| {
-            connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
-        })
-        .is_ok_and(|verdict| verdict == "ok")
-    }
-}
-
-/// The headers that can be read, from both ends towards the damage.
-fn sessions(connection: &Connection, lost: &mut Vec<String>) -> Vec<(i64, serde_json::Value)> {
-    let mut found = std::collections::BTreeMap::new();
-    for order in ["ASC", "DESC"] {
-        let read = connection
-            .prepare(&format!(
-                "SELECT row, id, key, started, leaf, label FROM sessions NOT INDEXED ORDER BY row {order}"
-            ))
-            .and_then(|mut statement| {
-                let mut rows = statement.query([])?;
-                while let Some(row) = rows.next()? {
-                    let id: i64 = row.get(0)?;
-                    if found.contains_key(&id) {
-                        break;
-                    }
-                    let mut header = json!({
-                        "type": "session",
-                        "version": 3,
-                        "id": row.get::<_, String>(1)?,
-                        "timestamp": iso(row.get(3)?),
-                        "key": row.get::<_, String>(2)?,
-                        "leaf": EntryId(row.get(4)?),
-                    });
-                    if let Some(label) = row.get::<_, Option<String>>(5)? {
-                        header["label"] = json!(label);
-                    }
-                    found.insert(id, header);
-                }
-                Ok(())
-            });
-        match read {
-            Ok(()) => break,
-            Err(error) => lost.push(format!("sessions: {error}")),
-        }
-    }
-    found.into_iter().collect()
-}
-
 fn save(
-    connection: &Connection,
     folder: &Path,
-    (row, header): (i64, &serde_json::Value),
+    session: &SalvagedSession,
     saved: &mut Salvaged,
 ) -> Result<(), SessionError> {
-    let name = header["id"].as_str().unwrap_or("unknown");
-    let safe: String = name
+    let safe: String = session
+        .id
         .chars()
         .filter(|c| c.is_ascii_alphanumeric() || *c == '-')
         .collect();
     let path = folder.join(format!("{safe}.jsonl"));
-    let mut text = format!("{header}\n").into_bytes();
-    let read = connection
-        .prepare(
-            "SELECT key & 0xffffffff, parent, at, kind, body FROM entries \
-             WHERE key BETWEEN ?1 AND ?2 ORDER BY key",
-        )
-        .and_then(|mut statement| {
-            let mut rows = statement.query(params![entry_key(row, 0), entry_key(row, u32::MAX)])?;
-            while let Some(row) = rows.next()? {
-                let parent: u32 = row.get(1)?;
-                let entry = Entry {
-                    id: EntryId(row.get(0)?),
-                    parent: (parent > 0).then_some(EntryId(parent)),
-                    at: row.get(2)?,
-                    body: Body::decode(&row.get::<_, String>(3)?, &row.get::<_, String>(4)?),
-                };
-                saved.entries += 1;
-                let _ = writeln!(text, "{}", line(&entry));
-            }
-            Ok(())
-        });
-    if let Err(error) = read {
-        saved.lost.push(format!("{name}: {error}"));
+    let mut text = format!("{}\n", header(session)).into_bytes();
+    let mut known = std::collections::BTreeSet::new();
+    let mut before = 0;
+    for row in &session.entries {
+        // Where the one it follows is lost, it follows what is left before that.
+        let parent = match known.contains(&row.parent) || row.parent == 0 {
+            true => row.parent,
+            false => before,
+        };
+        let entry = Entry {
+            id: EntryId(row.number),
+            parent: (parent > 0).then_some(EntryId(parent)),
+            at: row.at,
+            body: Body::decode(&row.kind, &row.body),
+        };
+        known.insert(row.number);
+        before = row.number;
+        saved.entries += 1;
+        let _ = writeln!(text, "{}", line(&entry));
     }
     std::fs::write(&path, text).map_err(|source| SessionError::Archive {
         path: path.clone(),
@@ -157,4 +96,18 @@ fn save(
     })?;
     saved.files.push(path);
     Ok(())
+}
+
+fn header(session: &SalvagedSession) -> serde_json::Value {
+    let mut header = json!({ "type": "session", "version": 3, "id": session.id });
+    let Some(known) = &session.header else {
+        return header;
+    };
+    header["timestamp"] = json!(iso(known.started));
+    header["key"] = json!(known.key);
+    header["leaf"] = json!(EntryId(known.leaf));
+    if let Some(label) = &known.label {
+        header["label"] = json!(label);
+    }
+    header
 }

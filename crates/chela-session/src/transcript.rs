@@ -1,13 +1,16 @@
 //! The tree of a session: it only grows, and a leaf says where the conversation stands.
 
 use chela_core::SessionKey;
-use chela_model::Message;
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use chela_model::{Message, Usage};
+use chela_store::{
+    BranchInherited, Durability, EntryBatch, EntryRecord, LeafMove, NewEntry, SessionFork,
+    SessionForked, UsageAdded,
+};
 
 use super::context::context;
 use super::entry::{Body, Entry, EntryId, Meta, Source};
 use super::record::Settings;
-use super::store::{NewSession, Session, SessionError, SessionId, Sessions};
+use super::store::{Session, SessionError, SessionId, Sessions};
 
 /// Bytes of a transcript that make about one token.
 const BYTES_PER_TOKEN: u64 = 4;
@@ -50,6 +53,30 @@ pub enum Inherited {
     Nothing { tokens: u64 },
 }
 
+/// Entries that are appended together, with what they cost.
+#[derive(Debug, Clone, Copy)]
+pub struct AppendBatch<'a> {
+    pub bodies: &'a [Body],
+    pub usage: Option<UsageOfCall>,
+}
+
+/// What a call to a model cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UsageOfCall {
+    pub usage: Usage,
+    /// The tokens of the request it was.
+    pub context: u64,
+}
+
+/// What is new in a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EntriesSince {
+    /// Where the conversation stands.
+    pub leaf: Option<EntryId>,
+    /// In the order they were appended, whatever branch they are on.
+    pub entries: Vec<Entry>,
+}
+
 impl Sessions {
     /// Takes a message in. When this returns, it is on the disk and will be answered or found in
     /// [`Sessions::unanswered`].
@@ -69,13 +96,8 @@ impl Sessions {
         session: &Session,
         call_id: impl Into<String>,
     ) -> Result<EntryId, SessionError> {
-        self.append(
-            session,
-            Body::ToolStarted {
-                call_id: call_id.into(),
-            },
-        )
-        .await
+        let call_id = call_id.into();
+        self.append(session, Body::ToolStarted { call_id }).await
     }
 
     pub async fn append(&self, session: &Session, body: Body) -> Result<EntryId, SessionError> {
@@ -85,69 +107,76 @@ impl Sessions {
         ids.last().copied().ok_or(SessionError::Gone)
     }
 
-    /// Appends entries one after the other, all of them or none.
+    /// Appends entries one after the other, all of them or none, as safely as
+    /// [`Body::durability`] says.
     pub async fn append_all(
         &self,
         session: &Session,
         bodies: &[Body],
     ) -> Result<Vec<EntryId>, SessionError> {
-        let now = self.now();
-        let texts = bodies
+        let durability = bodies.iter().map(Body::durability).max();
+        let batch = AppendBatch {
+            bodies,
+            usage: None,
+        };
+        self.append_batch(session, batch, durability.unwrap_or(Durability::Process))
+            .await
+    }
+
+    /// The same with what they cost, in one commit that is as safe as the caller wants it.
+    pub async fn append_batch(
+        &self,
+        session: &Session,
+        batch: AppendBatch<'_>,
+        durability: Durability,
+    ) -> Result<Vec<EntryId>, SessionError> {
+        let redactor = self.redactor();
+        let entries = batch
+            .bodies
             .iter()
-            .map(|body| body.encode_without_secrets(&self.redactor()))
+            .map(|body| {
+                Ok(NewEntry {
+                    kind: body.kind().to_owned(),
+                    body: body.encode_without_secrets(&redactor)?,
+                })
+            })
             .collect::<Result<Vec<_>, _>>()
             .map_err(|source| self.unwritable(source))?;
-        self.write(|transaction| {
-            let mut leaf = leaf(transaction, session.row)?;
-            let first = last_number(transaction, session.row)? + 1;
-            let mut ids = Vec::with_capacity(bodies.len());
-            for (number, (body, text)) in (first..).zip(bodies.iter().zip(&texts)) {
-                insert(
-                    transaction,
-                    session.row,
-                    (number, leaf, now, body.kind(), text),
-                )?;
-                ids.push(EntryId(number));
-                leaf = number;
-            }
-            let person = bodies.iter().any(is_from_a_person);
-            let compactions = bodies
-                .iter()
-                .filter(|body| matches!(body, Body::Compaction(_)))
-                .count();
-            transaction
-                .prepare_cached(
-                    "UPDATE sessions SET leaf = ?2, redo = NULL, updated = ?3, \
-                     interacted = CASE WHEN ?4 THEN ?3 ELSE interacted END, \
-                     compactions = compactions + ?5, entries = entries + ?6, \
-                     bytes = bytes + ?7, version = version + 1 WHERE row = ?1",
-                )?
-                .execute(params![
-                    session.row,
-                    leaf,
-                    now,
-                    person,
-                    compactions,
-                    bodies.len(),
-                    texts.iter().map(String::len).sum::<usize>(),
-                ])?;
-            Ok(ids)
-        })
+        let batch = EntryBatch {
+            entries,
+            at: self.now(),
+            usage: batch.usage.map(UsageAdded::from),
+        };
+        let numbers = self.store.append(session.id.as_str(), batch, durability);
+        let numbers = numbers.await?.ok_or(SessionError::Gone)?;
+        Ok(numbers.into_iter().map(EntryId).collect())
     }
 
     /// The entries from the root to where the conversation stands.
     pub async fn branch(&self, session: &Session) -> Result<Vec<Entry>, SessionError> {
-        self.read(|connection| {
-            let leaf = leaf(connection, session.row)?;
-            branch_rows(connection, session.row, leaf)
-        })
-        .map(decoded)
+        let branch = self.store.branch(session.id.as_str()).await?;
+        Ok(decoded(branch.ok_or(SessionError::Gone)?))
     }
 
     /// Every entry, in the order they were appended, branches that were left included.
     pub async fn entries(&self, session: &Session) -> Result<Vec<Entry>, SessionError> {
-        self.read(|connection| all_rows(connection, session.row))
-            .map(decoded)
+        Ok(self.read_since(session, None).await?.entries)
+    }
+
+    /// What was appended after an entry, and where the conversation stands: all that somebody
+    /// needs who has read the session up to there.
+    pub async fn read_since(
+        &self,
+        session: &Session,
+        known: Option<EntryId>,
+    ) -> Result<EntriesSince, SessionError> {
+        let after = known.map_or(0, |id| id.0);
+        let tree = self.store.read_since(session.id.as_str(), after).await?;
+        let tree = tree.ok_or(SessionError::Gone)?;
+        Ok(EntriesSince {
+            leaf: (tree.leaf > 0).then_some(EntryId(tree.leaf)),
+            entries: decoded(tree.entries),
+        })
     }
 
     /// What a model is sent of this session.
@@ -179,40 +208,25 @@ impl Sessions {
     /// Takes back the newest user message and everything after it. Nothing is deleted:
     /// [`Sessions::redo`] brings it back. `None` when there is nothing to take back.
     pub async fn undo(&self, session: &Session) -> Result<Option<Undone>, SessionError> {
-        let branch = self.branch(session).await?;
-        let at = branch
-            .iter()
-            .rposition(|entry| is_from_a_person(&entry.body));
-        let Some((at, Body::Message { message, meta })) =
-            at.and_then(|at| Some((at, &branch.get(at)?.body)))
-        else {
-            return Ok(None);
-        };
-        let target = branch[at].parent;
-        let expected = branch.last().map_or(0, |entry| entry.id.0);
-        let moved = self.write(|transaction| {
-            if leaf(transaction, session.row)? != expected {
-                return Ok(false);
+        loop {
+            let branch = self.branch(session).await?;
+            let at = branch
+                .iter()
+                .rposition(|entry| is_from_a_person(&entry.body));
+            let Some((at, asked, Body::Message { message, meta })) =
+                at.and_then(|at| Some((at, branch.get(at)?, &branch.get(at)?.body)))
+            else {
+                return Ok(None);
+            };
+            // Should another process have written meanwhile, what it wrote is what is undone.
+            if self.go_back(session, &branch, asked.parent).await? {
+                return Ok(Some(Undone {
+                    message: message.clone(),
+                    meta: meta.clone(),
+                    entries: branch.len() - at,
+                }));
             }
-            let mut stack = redo_stack(transaction, session.row)?;
-            stack.push(expected);
-            move_leaf(
-                transaction,
-                session.row,
-                target.map_or(0, |id| id.0),
-                &stack,
-            )?;
-            Ok(true)
-        })?;
-        if !moved {
-            // Another process wrote meanwhile: what it wrote is what is undone.
-            return Box::pin(self.undo(session)).await;
         }
-        Ok(Some(Undone {
-            message: message.clone(),
-            meta: meta.clone(),
-            entries: branch.len() - at,
-        }))
     }
 
     /// Takes back the newest compaction: what it summarised is sent again as it was. `None` when
@@ -231,21 +245,26 @@ impl Sessions {
         else {
             return Ok(None);
         };
-        let expected = branch.last().map_or(0, |entry| entry.id.0);
-        let moved = self.write(|transaction| {
-            if leaf(transaction, session.row)? != expected {
-                return Ok(false);
-            }
-            let mut stack = redo_stack(transaction, session.row)?;
-            stack.push(expected);
-            let target = entry.parent.map_or(0, |id| id.0);
-            move_leaf(transaction, session.row, target, &stack)?;
-            Ok(true)
-        })?;
+        let moved = self.go_back(session, &branch, entry.parent).await?;
         Ok(moved.then_some(Uncompacted {
             entry: entry.id,
             tokens_before: compaction.tokens_before,
         }))
+    }
+
+    /// Moves the leaf from the end of a branch, if it is still there.
+    async fn go_back(
+        &self,
+        session: &Session,
+        branch: &[Entry],
+        target: Option<EntryId>,
+    ) -> Result<bool, SessionError> {
+        let leaf = LeafMove {
+            expected: branch.last().map_or(0, |entry| entry.id.0),
+            target: target.map_or(0, |id| id.0),
+        };
+        let moved = self.store.move_leaf(session.id.as_str(), leaf).await?;
+        moved.ok_or(SessionError::Gone)
     }
 
     /// The newest compaction of the branch.
@@ -253,49 +272,16 @@ impl Sessions {
         &self,
         session: &Session,
     ) -> Result<Option<EntryId>, SessionError> {
-        self.read(|connection| {
-            let (first, last) = (entry_key(session.row, 0), entry_key(session.row, u32::MAX));
-            let any: bool = connection
-                .prepare_cached(
-                    "SELECT EXISTS (SELECT 1 FROM entries \
-                     WHERE key BETWEEN ?1 AND ?2 AND kind = 'compaction')",
-                )?
-                .query_row([first, last], |row| row.get(0))?;
-            if !any {
-                return Ok(None);
-            }
-            let mut wanted = leaf(connection, session.row)?;
-            let mut rows = connection.prepare_cached(
-                "SELECT key & 0xffffffff, parent, kind = 'compaction' FROM entries \
-                 WHERE key BETWEEN ?1 AND ?2 ORDER BY key DESC",
-            )?;
-            let mut rows = rows.query([first, last])?;
-            while let Some(row) = rows.next()? {
-                let number: u32 = row.get(0)?;
-                if number != wanted {
-                    continue;
-                }
-                if row.get(2)? {
-                    return Ok(Some(EntryId(number)));
-                }
-                wanted = row.get(1)?;
-            }
-            Ok(None)
-        })
+        let found = self.store.last_compaction(session.id.as_str()).await?;
+        Ok(found.map(EntryId))
     }
 
     /// Brings back what the last undo took, unless something was said since.
     pub async fn redo(&self, session: &Session) -> Result<Option<Redone>, SessionError> {
-        self.write(|transaction| {
-            let mut stack = redo_stack(transaction, session.row)?;
-            let Some(leaf) = stack.pop() else {
-                return Ok(None);
-            };
-            move_leaf(transaction, session.row, leaf, &stack)?;
-            Ok(Some(Redone {
-                leaf: EntryId(leaf),
-            }))
-        })
+        let leaf = self.store.redo(session.id.as_str()).await?;
+        Ok(leaf.map(|leaf| Redone {
+            leaf: EntryId(leaf),
+        }))
     }
 
     /// Starts a child session from where the parent stands. A parent of more than `max_tokens`
@@ -307,62 +293,35 @@ impl Sessions {
         max_tokens: u64,
     ) -> Result<Forked, SessionError> {
         let now = self.now();
-        self.write(|transaction| {
-            transaction.execute(
-                "UPDATE sessions SET ended = ?2, ended_why = 'forked over' \
-                 WHERE key = ?1 AND ended IS NULL",
-                params![child.to_string(), now],
-            )?;
-            let new = NewSession {
-                key: child.clone(),
-                settings: Settings::default(),
-                label: None,
-                display_name: None,
-                parent: Some(parent.id.clone()),
+        for attempt in 0_u64.. {
+            let fork = SessionFork {
+                parent: parent.id.0.clone(),
+                id: self.new_id(child, attempt),
+                key: child.to_string(),
+                at: now,
+                settings: Settings::default().text(),
+                ends_why: "forked over".to_owned(),
+                most_bytes: max_tokens
+                    .saturating_mul(BYTES_PER_TOKEN)
+                    .saturating_add(BYTES_PER_TOKEN - 1),
             };
-            let mut session = self.create(transaction, &new, now)?;
-            let leaf = leaf(transaction, parent.row)?;
-            let rows = branch_rows(transaction, parent.row, leaf)?;
-            let tokens = branch_tokens(&rows);
-            if tokens > max_tokens {
-                let inherited = Inherited::Nothing { tokens };
-                return Ok(Forked { session, inherited });
+            match self.store.fork(fork).await? {
+                SessionForked::Forked { child, inherited } => {
+                    return Ok(Forked {
+                        session: Session::of(&child),
+                        inherited: Inherited::from(inherited),
+                    });
+                }
+                SessionForked::ParentGone => break,
+                SessionForked::IdTaken => {}
             }
-            for row in &rows {
-                insert(
-                    transaction,
-                    session.row,
-                    (row.number, row.parent, row.at, &row.kind, &row.body),
-                )?;
-            }
-            transaction.execute(
-                "UPDATE sessions SET leaf = ?2, entries = ?3, bytes = ?4 WHERE row = ?1",
-                params![
-                    session.row,
-                    leaf,
-                    rows.len(),
-                    rows.iter().map(|row| row.body.len()).sum::<usize>()
-                ],
-            )?;
-            session.fresh = rows.is_empty();
-            Ok(Forked {
-                session,
-                inherited: Inherited::Branch {
-                    entries: rows.len(),
-                },
-            })
-        })
+        }
+        Err(SessionError::Gone)
     }
 
     /// The session another one was forked from, if it is still there.
     pub async fn parent(&self, session: &Session) -> Result<Option<SessionId>, SessionError> {
-        self.read(|connection| {
-            connection.query_row(
-                "SELECT parent FROM sessions WHERE row = ?1",
-                [session.row],
-                |row| Ok(row.get::<_, Option<String>>(0)?.map(SessionId)),
-            )
-        })
+        Ok(self.info(session).await?.parent)
     }
 }
 
@@ -373,26 +332,30 @@ fn is_from_a_person(body: &Body) -> bool {
     )
 }
 
-/// What a branch would cost, counted from the last compaction on.
-fn branch_tokens(rows: &[EntryRow]) -> u64 {
-    let kept = rows
-        .iter()
-        .rposition(|row| row.kind == "compaction")
-        .unwrap_or(0);
-    let bytes: u64 = rows[kept..].iter().map(|row| row.body.len() as u64).sum();
-    bytes / BYTES_PER_TOKEN
+impl From<UsageOfCall> for UsageAdded {
+    fn from(call: UsageOfCall) -> Self {
+        Self {
+            input: call.usage.input,
+            output: call.usage.output,
+            cache_read: call.usage.cache_read,
+            cache_write: call.usage.cache_write,
+            context: call.context,
+        }
+    }
 }
 
-/// An entry as it is stored.
-pub(super) struct EntryRow {
-    pub number: u32,
-    pub parent: u32,
-    pub at: u64,
-    pub kind: String,
-    pub body: String,
+impl From<BranchInherited> for Inherited {
+    fn from(inherited: BranchInherited) -> Self {
+        match inherited {
+            BranchInherited::Branch { entries } => Self::Branch { entries },
+            BranchInherited::Nothing { bytes } => Self::Nothing {
+                tokens: bytes / BYTES_PER_TOKEN,
+            },
+        }
+    }
 }
 
-fn decoded(rows: Vec<EntryRow>) -> Vec<Entry> {
+fn decoded(rows: Vec<EntryRecord>) -> Vec<Entry> {
     rows.into_iter()
         .map(|row| Entry {
             id: EntryId(row.number),
@@ -401,109 +364,6 @@ fn decoded(rows: Vec<EntryRow>) -> Vec<Entry> {
             body: Body::decode(&row.kind, &row.body),
         })
         .collect()
-}
-
-pub(super) fn entry_key(session: i64, number: u32) -> i64 {
-    session << 32 | i64::from(number)
-}
-
-pub(super) fn all_rows(connection: &Connection, session: i64) -> rusqlite::Result<Vec<EntryRow>> {
-    connection
-        .prepare_cached(
-            "SELECT key & 0xffffffff, parent, at, kind, body FROM entries \
-             WHERE key BETWEEN ?1 AND ?2 ORDER BY key",
-        )?
-        .query_map(
-            [entry_key(session, 0), entry_key(session, u32::MAX)],
-            |row| {
-                Ok(EntryRow {
-                    number: row.get(0)?,
-                    parent: row.get(1)?,
-                    at: row.get(2)?,
-                    kind: row.get(3)?,
-                    body: row.get(4)?,
-                })
-            },
-        )?
-        .collect()
-}
-
-/// Reads the session in one go and walks it from the leaf back: parents are always older.
-fn branch_rows(
-    connection: &Connection,
-    session: i64,
-    leaf: u32,
-) -> rusqlite::Result<Vec<EntryRow>> {
-    let mut wanted = leaf;
-    let mut branch = Vec::new();
-    for row in all_rows(connection, session)?.into_iter().rev() {
-        if row.number == wanted {
-            wanted = row.parent;
-            branch.push(row);
-        }
-    }
-    branch.reverse();
-    Ok(branch)
-}
-
-pub(super) fn insert(
-    transaction: &Transaction<'_>,
-    session: i64,
-    (number, parent, at, kind, body): (u32, u32, u64, &str, &str),
-) -> rusqlite::Result<()> {
-    transaction
-        .prepare_cached(
-            "INSERT INTO entries (key, parent, at, kind, body) VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?
-        .execute(params![entry_key(session, number), parent, at, kind, body])
-        .map(drop)
-}
-
-pub(super) fn leaf(connection: &Connection, session: i64) -> rusqlite::Result<u32> {
-    connection
-        .prepare_cached("SELECT leaf FROM sessions WHERE row = ?1")?
-        .query_row([session], |row| row.get(0))
-}
-
-fn last_number(connection: &Connection, session: i64) -> rusqlite::Result<u32> {
-    connection
-        .prepare_cached(
-            "SELECT key & 0xffffffff FROM entries WHERE key BETWEEN ?1 AND ?2 \
-             ORDER BY key DESC LIMIT 1",
-        )?
-        .query_row(
-            [entry_key(session, 0), entry_key(session, u32::MAX)],
-            |row| row.get(0),
-        )
-        .optional()
-        .map(Option::unwrap_or_default)
-}
-
-/// Where undone branches ended, the latest undo last.
-fn redo_stack(transaction: &Transaction<'_>, session: i64) -> rusqlite::Result<Vec<u32>> {
-    let text: Option<String> = transaction.query_row(
-        "SELECT redo FROM sessions WHERE row = ?1",
-        [session],
-        |row| row.get(0),
-    )?;
-    Ok(text
-        .and_then(|text| serde_json::from_str(&text).ok())
-        .unwrap_or_default())
-}
-
-fn move_leaf(
-    transaction: &Transaction<'_>,
-    session: i64,
-    leaf: u32,
-    redo: &[u32],
-) -> rusqlite::Result<()> {
-    let redo = (!redo.is_empty()).then(|| serde_json::to_string(redo).unwrap_or_default());
-    transaction
-        .execute(
-            "UPDATE sessions SET leaf = ?2, redo = ?3, version = version + 1 WHERE row = ?1",
-            params![session, leaf, redo],
-        )
-        .map(drop)
 }
 
 #[cfg(test)]

@@ -10,6 +10,9 @@ mod block;
 pub mod engine;
 mod error;
 mod file;
+mod journal;
+mod sessions;
+mod sqlite;
 
 pub use block::{WaitHere, block_on};
 pub use engine::{Durability, StoreCounts};
@@ -20,3 +23,18 @@ pub use file::{FileState, Format, Room, Soundness, open, open_in_memory};
 /// up the answer and takes nothing back.
 pub type StoreFuture<'a, T> =
     std::pin::Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+pub use journal::{
+    ChangeQuery, ChangeRecord, ForeignQuery, ForgetLimit, JournalStore, KeptFile, NewChange,
+    PackedText, TextHash, TextMark, TrustChange,
+};
+pub use sessions::{
+    BranchInherited, CurrentSession, EntryBatch, EntryMarks, EntryRecord, ImportedEntry, LeafMove,
+    NewEntry, SessionChange, SessionChanged, SessionFork, SessionForked, SessionImport,
+    SessionImported, SessionQuery, SessionRecord, SessionSpan, SessionStart, SessionStarted,
+    SessionStore, SessionTree, UsageAdded, UsageSums,
+};
+pub use sqlite::{
+    SalvagedEntry, SalvagedHeader, SalvagedSession, SqliteJournalStore, SqliteSessionStore,
+    salvage_sessions,
+};

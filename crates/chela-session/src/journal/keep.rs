@@ -1,10 +1,13 @@
 //! Keeping what a change replaces, for as long as there is room.
 
-use chela_core::ContentHash;
-use chela_tools::{ChangeId, FileChange};
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use std::path::Path;
 
-use super::{Journal, JournalError, foreign};
+use chela_core::ContentHash;
+use chela_store::{ForgetLimit, KeptFile, NewChange, TextMark, TrustChange};
+use chela_tools::{ChangeId, FileChange};
+
+use super::foreign::{SHORTEST, text_on_disk};
+use super::{Change, Journal, JournalError};
 
 /// On whose behalf a file is changed.
 #[derive(Debug, Clone, Copy)]
@@ -41,10 +44,7 @@ impl Journal {
         trust: TrustAfter,
     ) -> Result<ChangeId, JournalError> {
         let path = self.name_of(change.path)?;
-        let path = path.as_str();
-        let keeps = change.keeps.map(|path| self.name_of(path)).transpose()?;
-        let home = self.home();
-        let home = home.to_str();
+        let keeps = change.keeps.map(|kept| self.kept_file(kept, &path));
         let packed = change.before.map(pack);
         let room = packed.as_ref().map_or(0, |packed| packed.len() as u64) + ROW;
         if room > self.retention.bytes {
@@ -53,118 +53,91 @@ impl Journal {
                 most: self.retention.bytes,
             });
         }
-        let id = self.write(|tx| {
-            let was = foreign::is_foreign(tx, path, change.before)?;
-            let lives_on = match (&keeps, change.keeps) {
-                (Some(kept), _) if kept == path => was,
-                (Some(kept), Some(at)) => foreign::is_foreign_on_disk(tx, kept, at)?,
-                _ => false,
-            };
-            let is = match trust {
-                TrustAfter::Follows => change.after.is_some() && (author.tainted || lives_on),
-                TrustAfter::Restored { foreign } => foreign,
-            };
-            foreign::mark(tx, path, change.after, is)?;
-            tx.prepare_cached(
-                "INSERT INTO changes (at, session, session_id, turn, call, tool, path, keeps, \
-                 what, before_hash, before_size, before, after_hash, tainted, foreign_before, \
-                 foreign_after, home) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, \
-                 ?13, ?14, ?15, ?16, ?17)",
-            )?
-            .execute(params![
-                self.host.unix_millis(),
-                author.session,
-                author.session_id,
-                author.turn,
-                change.call,
-                change.tool,
-                path,
-                keeps,
-                change.in_words(),
-                change
-                    .before
-                    .map(|bytes| *ContentHash::of(bytes).as_bytes()),
-                change.before.map_or(0, <[u8]>::len),
-                packed,
-                change.after.map(|bytes| *ContentHash::of(bytes).as_bytes()),
-                author.tainted,
-                was,
-                is,
-                home,
-            ])?;
-            Ok(tx.last_insert_rowid())
-        })?;
+        let change = NewChange {
+            at: self.host.unix_millis(),
+            session: author.session.to_owned(),
+            session_id: author.session_id.to_owned(),
+            turn: author.turn.to_owned(),
+            call: change.call.to_owned(),
+            tool: change.tool.to_owned(),
+            path,
+            keeps: keeps.transpose()?,
+            home: self.home().to_str().map(str::to_owned),
+            what: change.in_words(),
+            before: change.before.map(text_mark),
+            packed_before: packed,
+            after: change.after.map(text_mark),
+            shortest_known: SHORTEST,
+            tainted: author.tainted,
+            trust: match trust {
+                TrustAfter::Follows => TrustChange::Follows,
+                TrustAfter::Restored { foreign } => TrustChange::Restored { foreign },
+            },
+        };
+        let id = self.write(|journal| journal.keep(change))?;
         if id % TIDY_EVERY == 1 {
             // Best effort: what is too much now is too much the next time as well.
-            let _ = self.tidy();
+            if let Err(error) = self.tidy() {
+                tracing::debug!(%error, "old changes stay in the journal for now");
+            }
         }
         Ok(ChangeId(id))
     }
 
+    /// A file whose text lives on in the one that is called `path`.
+    fn kept_file(&self, kept: &Path, path: &str) -> Result<KeptFile, JournalError> {
+        let name = self.name_of(kept)?;
+        // A file that is written over is judged by what it was before.
+        let text = match name == path {
+            true => None,
+            false => text_on_disk(kept),
+        };
+        Ok(KeptFile { path: name, text })
+    }
+
     /// A change that was kept came to nothing: it and what it did to the trust are forgotten.
     pub fn take_out(&self, change: ChangeId) -> Result<(), JournalError> {
-        self.write(|tx| {
-            let found: Option<(String, bool)> = tx
-                .prepare_cached("SELECT path, foreign_before FROM changes WHERE id = ?1")?
-                .query_row([change.0], |row| Ok((row.get(0)?, row.get(1)?)))
-                .optional()?;
-            if let Some((path, was)) = found {
-                foreign::mark(tx, &path, None, was)?;
-                tx.execute("DELETE FROM changes WHERE id = ?1", [change.0])?;
-            }
-            Ok(())
-        })
+        self.write(|journal| journal.take_out(change.0))
     }
 
     /// Forgets what is too old or too much. Gives how many changes went.
     pub fn tidy(&self) -> Result<usize, JournalError> {
         let age = u64::try_from(self.retention.age.as_millis()).unwrap_or(u64::MAX);
         let oldest = self.host.unix_millis().saturating_sub(age);
-        let most = i64::try_from(self.retention.bytes).unwrap_or(i64::MAX);
-        let gone = self.write(|tx| forget(tx, oldest, most))?;
-        if gone > 0 {
-            // Somebody may be reading: then the room is given back another time.
-            let _ = self.read(|connection| {
-                connection
-                    .prepare("PRAGMA incremental_vacuum")
-                    .and_then(|mut statement| statement.query([])?.next().map(drop))
-            });
-        }
-        Ok(gone)
+        let limit = ForgetLimit {
+            oldest,
+            most_bytes: self.retention.bytes,
+            bytes_per_change: ROW,
+        };
+        self.write(|journal| journal.forget(limit))
     }
 
     /// What stood in a file before a change; `None`: no file.
-    pub(super) fn kept(&self, id: i64) -> Result<Option<Vec<u8>>, JournalError> {
-        let found = self.read(|connection| before(connection, id))?;
-        Ok(found.flatten())
+    pub(super) fn kept(&self, change: &Change) -> Result<Option<Vec<u8>>, JournalError> {
+        let found = self.look(|journal| journal.text_before(change.id))?;
+        let failed = |why: String| JournalError::Unpacked {
+            path: change.path.clone(),
+            change: change.id,
+            why,
+        };
+        match found.flatten() {
+            Some(None) => Ok(None),
+            Some(Some(text)) => {
+                let size = usize::try_from(text.size).unwrap_or(usize::MAX);
+                zstd::bulk::decompress(&text.packed, size)
+                    .map(Some)
+                    .map_err(|error| failed(error.to_string()))
+            }
+            None => Err(failed("it is no longer on record".to_owned())),
+        }
     }
 }
 
-fn forget(tx: &Transaction<'_>, oldest: u64, most: i64) -> rusqlite::Result<usize> {
-    let old = tx.execute("DELETE FROM changes WHERE at < ?1", [oldest])?;
-    let large = tx.execute(
-        "DELETE FROM changes WHERE id <= (SELECT max(id) FROM (SELECT id, \
-         sum(coalesce(length(before), 0) + ?2) OVER (ORDER BY id DESC) AS total FROM changes) \
-         WHERE total > ?1)",
-        params![most, ROW],
-    )?;
-    Ok(old + large)
-}
-
-fn before(connection: &Connection, id: i64) -> rusqlite::Result<Option<Vec<u8>>> {
-    let (data, size): (Option<Vec<u8>>, usize) = connection
-        .prepare_cached("SELECT before, before_size FROM changes WHERE id = ?1")?
-        .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    data.map(|data| {
-        zstd::bulk::decompress(&data, size).map_err(|error| {
-            rusqlite::Error::FromSqlConversionFailure(
-                0,
-                rusqlite::types::Type::Blob,
-                Box::new(error),
-            )
-        })
-    })
-    .transpose()
+pub(super) fn text_mark(content: &[u8]) -> TextMark {
+    TextMark {
+        hash: *ContentHash::of(content).as_bytes(),
+        size: content.len() as u64,
+    }
 }
 
 fn pack(bytes: &[u8]) -> Vec<u8> {

@@ -1,9 +1,9 @@
 //! The changes on record.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use chela_core::ContentHash;
-use rusqlite::{Connection, Row, ToSql};
+use chela_store::{ChangeQuery, ChangeRecord};
 use serde::Serialize;
 
 use super::{Journal, JournalError};
@@ -39,8 +39,6 @@ pub struct Change {
     pub(super) foreign_before: bool,
     /// It was made in another home, of which this one is a copy.
     pub elsewhere: bool,
-    #[serde(skip)]
-    home: Option<String>,
 }
 
 /// Which changes to show.
@@ -50,66 +48,41 @@ pub struct ListAsk {
     pub limit: usize,
 }
 
-const COLUMNS: &str = "id, at, session, session_id, turn, call, tool, path, keeps, what, tainted, \
-                       before_hash, after_hash, undone, foreign_before, home";
-
 impl Journal {
     /// The newest changes, the newest first.
     pub fn list(&self, ask: ListAsk) -> Result<Vec<Change>, JournalError> {
-        let limit = i64::try_from(ask.limit).unwrap_or(i64::MAX);
-        self.find("1 ORDER BY id DESC LIMIT ?1", &[&limit])
+        self.find(ChangeQuery::Newest {
+            limit: ask.limit as u64,
+        })
     }
 
-    pub(super) fn find(
-        &self,
-        which: &str,
-        with: &[&dyn ToSql],
-    ) -> Result<Vec<Change>, JournalError> {
-        let found = self.read(|connection| find(connection, which, with))?;
-        let mut changes = found.unwrap_or_default();
-        for change in &mut changes {
-            change.elsewhere = self.is_elsewhere(&change.path, change.home.as_deref());
-            change.path = self.path_of(&change.path);
-            change.keeps = change.keeps.take().map(|kept| self.path_of(kept));
+    pub(super) fn find(&self, query: ChangeQuery) -> Result<Vec<Change>, JournalError> {
+        let found = self.look(|journal| journal.changes(query))?;
+        Ok(found
+            .unwrap_or_default()
+            .into_iter()
+            .map(|record| self.change_of(record))
+            .collect())
+    }
+
+    fn change_of(&self, record: ChangeRecord) -> Change {
+        Change {
+            elsewhere: self.is_elsewhere(Path::new(&record.path), record.home.as_deref()),
+            id: record.number,
+            at: record.at,
+            session: record.session,
+            session_id: record.session_id,
+            turn: record.turn,
+            call: record.call,
+            tool: record.tool,
+            path: self.path_of(record.path),
+            keeps: record.keeps.map(|kept| self.path_of(kept)),
+            what: record.what,
+            tainted: record.tainted,
+            before: record.before.map(ContentHash::from_bytes),
+            after: record.after.map(ContentHash::from_bytes),
+            undone: record.undone,
+            foreign_before: record.foreign_before,
         }
-        Ok(changes)
     }
-}
-
-fn find(
-    connection: &Connection,
-    which: &str,
-    with: &[&dyn ToSql],
-) -> rusqlite::Result<Vec<Change>> {
-    connection
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM changes WHERE {which}"))?
-        .query_map(with, change_of)?
-        .collect()
-}
-
-fn change_of(row: &Row<'_>) -> rusqlite::Result<Change> {
-    let path = |at| Ok::<_, rusqlite::Error>(row.get::<_, Option<String>>(at)?.map(PathBuf::from));
-    let hash = |at| {
-        let bytes: Option<[u8; 32]> = row.get(at)?;
-        Ok::<_, rusqlite::Error>(bytes.map(ContentHash::from_bytes))
-    };
-    Ok(Change {
-        id: row.get(0)?,
-        at: row.get(1)?,
-        session: row.get(2)?,
-        session_id: row.get(3)?,
-        turn: row.get(4)?,
-        call: row.get(5)?,
-        tool: row.get(6)?,
-        path: path(7)?.unwrap_or_default(),
-        keeps: path(8)?,
-        what: row.get(9)?,
-        tainted: row.get(10)?,
-        before: hash(11)?,
-        after: hash(12)?,
-        undone: row.get(13)?,
-        foreign_before: row.get(14)?,
-        elsewhere: false,
-        home: row.get(15)?,
-    })
 }

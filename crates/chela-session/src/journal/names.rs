@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, TransactionBehavior, params};
+use chela_store::{JournalStore, block_on};
 
 use super::{Journal, JournalError};
 
@@ -47,36 +47,10 @@ impl Journal {
     }
 
     /// Gives what an older version noted in this home the names it would have today.
-    pub(super) fn adopt_names(&self, connection: &mut Connection) -> rusqlite::Result<()> {
-        let home = self.home();
-        let Some(home) = home.to_str() else {
-            return Ok(());
-        };
-        // All paths that begin with the home and a slash; `0` comes right after the slash.
-        let (from, to) = (format!("{home}/"), format!("{home}0"));
-        let any: bool = connection.query_row(
-            "SELECT EXISTS (SELECT 1 FROM changes WHERE path >= ?1 AND path < ?2) \
-             OR EXISTS (SELECT 1 FROM foreign_files WHERE path >= ?1 AND path < ?2)",
-            params![from, to],
-            |row| row.get(0),
-        )?;
-        if !any {
-            return Ok(());
+    pub(super) fn adopt_names(&self, journal: &dyn JournalStore) -> Result<(), JournalError> {
+        match self.home().to_str() {
+            Some(home) => Ok(block_on(journal.adopt_names(home))?),
+            None => Ok(()),
         }
-        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for (table, column) in [
-            ("changes", "path"),
-            ("changes", "keeps"),
-            ("foreign_files", "path"),
-        ] {
-            tx.execute(
-                &format!(
-                    "UPDATE OR REPLACE {table} SET {column} = substr({column}, length(?1) + 1) \
-                     WHERE {column} >= ?1 AND {column} < ?2"
-                ),
-                params![from, to],
-            )?;
-        }
-        tx.commit()
     }
 }

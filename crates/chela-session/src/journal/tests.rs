@@ -282,10 +282,9 @@ fn files_of_the_home_are_kept_by_their_place_in_it() {
     );
     std::fs::write(&inside, "one and some more").unwrap();
     let name = |desk: &Desk| -> String {
-        let found = desk.journal.read(|connection| {
-            connection.query_row("SELECT path FROM changes", [], |row| row.get(0))
-        });
-        found.unwrap().unwrap()
+        let raw = rusqlite::Connection::open(desk.journal.path()).unwrap();
+        raw.query_row("SELECT path FROM changes", [], |row| row.get(0))
+            .unwrap()
     };
     assert_eq!(name(&desk), "workspace/a.md");
     assert_eq!(desk.list()[0].path, inside);
@@ -293,11 +292,10 @@ fn files_of_the_home_are_kept_by_their_place_in_it() {
 
     // As an older version wrote it: absolute, and without saying where.
     let absolute = inside.to_str().unwrap();
-    desk.journal
-        .write(|tx| {
-            tx.execute("UPDATE changes SET path = ?1, home = NULL", [absolute])?;
-            tx.execute("UPDATE foreign_files SET path = ?1", [absolute])
-        })
+    let raw = rusqlite::Connection::open(desk.journal.path()).unwrap();
+    raw.execute("UPDATE changes SET path = ?1, home = NULL", [absolute])
+        .unwrap();
+    raw.execute("UPDATE foreign_files SET path = ?1", [absolute])
         .unwrap();
     let again = Journal::of(&desk.journal.host, &AgentId::main(), desk.journal.retention);
     assert!(again.is_foreign(&inside).unwrap());
@@ -305,14 +303,11 @@ fn files_of_the_home_are_kept_by_their_place_in_it() {
     assert_eq!(name(&desk), "workspace/a.md");
 
     // An older entry of a home that was copied from elsewhere.
-    desk.journal
-        .write(|tx| {
-            tx.execute(
-                "UPDATE changes SET path = '/elsewhere/a.md', home = NULL",
-                [],
-            )
-        })
-        .unwrap();
+    raw.execute(
+        "UPDATE changes SET path = '/elsewhere/a.md', home = NULL",
+        [],
+    )
+    .unwrap();
     assert!(again.list(ListAsk { limit: 9 }).unwrap()[0].elsewhere);
     let own = Journal::of(&desk.journal.host, &AgentId::main(), desk.journal.retention)
         .with_workspace("/elsewhere".into());
@@ -472,5 +467,35 @@ proptest! {
         for (name, text) in names.iter().zip(&first) {
             prop_assert_eq!(&desk.text(name), text);
         }
+    }
+}
+
+#[test]
+fn a_journal_that_is_gone_is_missed() {
+    let desk = Desk::new();
+    assert_eq!(desk.journal.loss(), None);
+    desk.change("t1", TAINTED, "a.txt", Some("something from outside"));
+    assert_eq!(desk.journal.loss(), None);
+    let path = desk.journal.path().to_owned();
+    let again = || {
+        let host = Host::fixed(desk._home.path());
+        let retention = Retention {
+            age: Duration::from_secs(86_400),
+            bytes: 1 << 20,
+        };
+        Journal::of(&host, &AgentId::main(), retention)
+    };
+    assert_eq!(again().loss(), None);
+    for empty in [false, true] {
+        let _ = std::fs::remove_file(&path);
+        if empty {
+            std::fs::write(&path, "").unwrap();
+        }
+        let journal = again();
+        let told = journal.loss().unwrap().to_string();
+        assert!(told.contains("journal.sqlite is empty or gone"), "{told}");
+        // Looking for it makes no new one.
+        assert!(!journal.is_foreign(&desk.path("a.txt")).unwrap());
+        assert!(again().loss().is_some());
     }
 }

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 use chela_core::{ContentHash, Host, Trust};
 use chela_files::{ExpectedContent, PathLocks, Placement};
+use chela_store::ChangeQuery;
 use chela_tools::place::{
     Access, EntryKind, PlaceError, Places, PlacesSettings, Reach, Root, Spot,
 };
 use chela_tools::{ChangeId, FileChange, MOST_FILE_BYTES};
-use rusqlite::params;
 use serde::Serialize;
 
 use super::keep::{Author, TrustAfter};
@@ -158,7 +158,7 @@ impl Journal {
         if !against.is_empty() {
             return Err(UndoError::Conflicts(against));
         }
-        let newest = self.find("1 ORDER BY id DESC LIMIT 1", &[])?;
+        let newest = self.find(ChangeQuery::Newest { limit: 1 })?;
         let turn = format!("undo-{}", newest.first().map_or(0, |change| change.id) + 1);
         let mut done = Vec::new();
         for step in &plan.steps {
@@ -173,12 +173,12 @@ impl Journal {
 
     fn chosen(&self, which: &Which) -> Result<Vec<Change>, UndoError> {
         match which {
-            Which::LastTurn => self.last_turn("1", ""),
-            Which::LastTurnOf(session) => self.last_turn("session = ?1", session),
+            Which::LastTurn => self.last_turn(None),
+            Which::LastTurnOf(session) => self.last_turn(Some(session)),
             Which::Named(given) => {
                 let given = given.trim();
                 if let Ok(id) = given.trim_start_matches('#').parse::<i64>()
-                    && let Some(change) = self.find("id = ?1", &[&id])?.pop()
+                    && let Some(change) = self.find(ChangeQuery::ByNumber(id))?.pop()
                 {
                     return match change.undone {
                         Some(by) => Err(UndoError::Already { by }),
@@ -190,17 +190,14 @@ impl Journal {
         }
     }
 
-    fn last_turn(&self, which: &str, with: &str) -> Result<Vec<Change>, UndoError> {
-        let open = format!("{which} AND tool <> 'undo' AND undone IS NULL");
-        let with: &[&dyn rusqlite::ToSql] = if with.is_empty() { &[] } else { &[&with] };
-        let newest = self.find(&format!("{open} ORDER BY id DESC LIMIT 1"), with)?;
-        let Some(newest) = newest.first() else {
-            return Err(UndoError::Nothing);
-        };
-        Ok(self.find(
-            "turn = ?1 AND session_id = ?2 AND undone IS NULL AND tool <> 'undo' ORDER BY id",
-            &[&newest.turn, &newest.session_id],
-        )?)
+    fn last_turn(&self, session: Option<&str>) -> Result<Vec<Change>, UndoError> {
+        let found = self.find(ChangeQuery::LastTurn {
+            session: session.map(str::to_owned),
+        })?;
+        match found.is_empty() {
+            true => Err(UndoError::Nothing),
+            false => Ok(found),
+        }
     }
 
     fn named_turn(&self, given: &str) -> Result<Vec<Change>, UndoError> {
@@ -211,7 +208,7 @@ impl Journal {
         if given.len() < SHORTEST {
             return Err(no_such());
         }
-        let mut found = self.find("substr(turn, 1, length(?1)) = ?1 ORDER BY id", &[&given])?;
+        let mut found = self.find(ChangeQuery::TurnsBeginning(given.to_owned()))?;
         if found.iter().any(|change| change.turn == given) {
             found.retain(|change| change.turn == given);
         }
@@ -240,10 +237,11 @@ impl Journal {
 
     /// A file that was moved is two changes: one is not taken back without the other.
     fn with_other_half(&self, change: Change) -> Result<Vec<Change>, UndoError> {
-        let same_call = self.find(
-            "turn = ?1 AND call = ?2 AND session_id = ?3 AND undone IS NULL ORDER BY id",
-            &[&change.turn, &change.call, &change.session_id],
-        )?;
+        let same_call = self.find(ChangeQuery::SameCall {
+            turn: change.turn.clone(),
+            call: change.call.clone(),
+            session_id: change.session_id.clone(),
+        })?;
         let moved = |to: &Change, from: &Change| {
             to.path != from.path && to.keeps.as_ref() == Some(&from.path) && from.after.is_none()
         };
@@ -258,7 +256,7 @@ impl Journal {
         let (Some(first), Some(last)) = (changes.first(), changes.last()) else {
             return Err(UndoError::Nothing);
         };
-        let content = self.kept(first.id)?;
+        let content = self.kept(first)?;
         let mut step = UndoStep {
             path: first.path.clone(),
             changes: changes.iter().map(|change| change.id).collect(),
@@ -296,10 +294,10 @@ impl Journal {
         let hash = now.as_deref().map(ContentHash::of);
         step.found = hash;
         if hash != last.after {
-            let later = self.find(
-                "path = ?1 AND id > ?2 AND undone IS NULL ORDER BY id DESC LIMIT 1",
-                &[&self.name_of(&first.path)?, &last.id],
-            )?;
+            let later = self.find(ChangeQuery::LaterOf {
+                path: self.name_of(&first.path)?,
+                after: last.id,
+            })?;
             step.conflict = Some(match later.first() {
                 Some(later) if later.after == hash => Conflict::ChangedLater { by: later.id },
                 _ => Conflict::ChangedElsewhere,
@@ -360,7 +358,9 @@ impl Journal {
         let foreign = step.foreign;
         let kept = self.keep(&change, &author, TrustAfter::Restored { foreign })?;
         if let Err(error) = put(&self.host, spot, &change) {
-            let _ = self.take_out(kept);
+            if let Err(error) = self.take_out(kept) {
+                tracing::warn!(%error, "a change that was not made stays in the journal");
+            }
             return Err(failed(error));
         }
         let ChangeId(id) = kept;
@@ -372,19 +372,7 @@ impl Journal {
     /// Notes what was taken back, and by which change. What that had taken back itself counts
     /// again.
     fn mark_undone(&self, changes: &[i64], by: i64) -> Result<(), JournalError> {
-        self.write(|tx| {
-            for change in changes {
-                tx.execute(
-                    "UPDATE changes SET undone = NULL WHERE undone = ?1",
-                    [change],
-                )?;
-                tx.execute(
-                    "UPDATE changes SET undone = ?2 WHERE id = ?1",
-                    params![change, by],
-                )?;
-            }
-            Ok(())
-        })
+        self.write(|journal| journal.mark_undone(changes.to_vec(), by))
     }
 }
 

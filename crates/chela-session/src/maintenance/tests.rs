@@ -110,7 +110,7 @@ fn too_many_and_too_large_lose_the_oldest() {
         .map(|doomed| doomed.key.as_str())
         .collect();
     assert_eq!(keys, ["cron:job:0", "cron:job:1"]);
-    let size = sessions.file_bytes();
+    let size = block_on(sessions.store.stored_bytes()).unwrap();
     let tight = rules(&format!(
         "maxDiskBytes: {}, highWaterBytes: {}",
         size - 1,

@@ -1,11 +1,13 @@
-use chela_store::block_on;
 use std::process::{Command, Stdio};
 
 use chela_model::Message;
-use chela_store::StoreError;
+use chela_store::{Durability, StoreError, block_on};
 
 use super::super::tests_support::{Fixture, HOUR, assistant, key, user};
-use super::super::{Daily, Meta, ModelSource, Override, ResetRules, ResetWhy, Sessions};
+use super::super::{
+    AppendBatch, Body, Daily, Meta, ModelSource, Override, ResetRules, ResetWhy, Sessions,
+    UsageOfCall,
+};
 use super::SessionError;
 
 #[test]
@@ -313,4 +315,91 @@ fn what_was_accepted_survives_being_killed() {
         );
     }
     assert!(reported.len() >= 8 * 3);
+}
+
+#[test]
+fn a_session_file_that_is_gone_is_missed() {
+    let fixture = Fixture::new();
+    assert_eq!(fixture.sessions.loss(), None);
+    let session = fixture.session("agent:main:main");
+    block_on(fixture.sessions.append(&session, user("hi"))).unwrap();
+    let path = fixture.sessions.path().to_owned();
+    std::fs::remove_file(&path).unwrap();
+    // Under an open chat: nothing is written into a file nobody will find.
+    let error = block_on(fixture.sessions.append(&session, user("lost"))).unwrap_err();
+    assert!(
+        matches!(error, SessionError::File(StoreError::Replaced { .. })),
+        "{error:?}"
+    );
+    let Fixture {
+        sessions,
+        host,
+        dir: _dir,
+        ..
+    } = fixture;
+    drop(sessions);
+    let sessions = Sessions::open_file(&host, &path).unwrap();
+    let told = sessions.loss().unwrap().to_string();
+    assert!(told.contains("sessions.sqlite is empty or gone"), "{told}");
+    drop(sessions);
+    let sessions = Sessions::open_file(&host, &path).unwrap();
+    assert_eq!(sessions.loss(), None, "it is told once");
+    drop(sessions);
+    std::fs::write(&path, "").unwrap();
+    assert!(Sessions::open_file(&host, &path).unwrap().loss().is_some());
+}
+
+#[test]
+fn a_turn_waits_for_the_disk_twice() {
+    let fixture = Fixture::new();
+    let sessions = &fixture.sessions;
+    let synced = || sessions.store.counts().synced;
+    let session = fixture.session("agent:main:main");
+    let frozen = super::super::Frozen {
+        stable: "You are".into(),
+        tools: Vec::new(),
+        sections: Vec::new(),
+        model: "a/b".into(),
+        compaction: None,
+        made_at: 1,
+    };
+    block_on(sessions.freeze(&session, &frozen)).unwrap();
+    assert_eq!(synced(), 0, "what can be made again need not be safe");
+    block_on(sessions.accept(&session, Message::user("hi"), Meta::default())).unwrap();
+    assert_eq!(synced(), 1);
+    let usage = chela_model::Usage::default();
+    block_on(sessions.append(&session, assistant("hello"))).unwrap();
+    block_on(sessions.add_usage(&session, usage, 7)).unwrap();
+    assert_eq!(synced(), 1);
+    let ended = Body::TurnEnded { how: "done".into() };
+    block_on(sessions.append(&session, ended)).unwrap();
+    assert_eq!(synced(), 2);
+    block_on(sessions.begin_call(&session, "a")).unwrap();
+    assert_eq!(synced(), 3);
+    // All of it at once, as safe as the caller wants it.
+    let batch = AppendBatch {
+        bodies: &[assistant("bye"), Body::TurnEnded { how: "done".into() }],
+        usage: Some(UsageOfCall { usage, context: 9 }),
+    };
+    let commits = sessions.store.counts().commits;
+    block_on(sessions.append_batch(&session, batch, Durability::Process)).unwrap();
+    assert_eq!(synced(), 3);
+    assert_eq!(sessions.store.counts().commits, commits + 1);
+    let info = block_on(sessions.info(&session)).unwrap();
+    assert_eq!((info.totals.context, info.entries), (9, 6));
+}
+
+#[test]
+fn somebody_who_reads_on_gets_what_is_new() {
+    let fixture = Fixture::new();
+    let sessions = &fixture.sessions;
+    let session = fixture.session("agent:main:main");
+    let none = block_on(sessions.read_since(&session, None)).unwrap();
+    assert_eq!((none.leaf, none.entries.len()), (None, 0));
+    let one = block_on(sessions.append(&session, user("one"))).unwrap();
+    let two = block_on(sessions.append(&session, assistant("two"))).unwrap();
+    let since = block_on(sessions.read_since(&session, Some(one))).unwrap();
+    assert_eq!(since.leaf, Some(two));
+    assert_eq!(since.entries.len(), 1);
+    assert_eq!(since.entries[0].parent, Some(one));
 }

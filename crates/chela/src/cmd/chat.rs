@@ -34,6 +34,9 @@ pub fn run(host: &Host, screen: &mut Screen, args: &ChatArgs) -> Outcome {
         .map_err(|error| Fail::new(format!("cannot start: {error}")))?;
     let outcome = runtime.block_on(async {
         let mut talk = open(setup, args)?;
+        for loss in talk.agents().record_losses(talk.agent()) {
+            chat::note(screen.paint, &loss.to_string());
+        }
         let mut notes = Vec::new();
         if let Err(ResolveError::Nothing) = talk.chain() {
             match found::offer(&talk, screen, args, &way).await? {

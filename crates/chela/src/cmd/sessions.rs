@@ -139,7 +139,11 @@ impl<'a> Place<'a> {
 
     /// The sessions there are; `None` when there were never any.
     fn existing(&self) -> Result<Option<Sessions>, Fail> {
-        Sessions::open_existing(self.host, &self.agent).map_err(explained)
+        let found = Sessions::open_existing(self.host, &self.agent).map_err(explained)?;
+        match Sessions::missing_file(self.host, &self.agent) {
+            Some(loss) if found.is_none() => Err(Fail::new(loss)),
+            _ => Ok(found),
+        }
     }
 
     fn open(&self) -> Result<Sessions, Fail> {

@@ -178,9 +178,59 @@ fn damage_is_said_and_rescued() {
         told.contains("is damaged") && told.contains("chela sessions rescue"),
         "{told}"
     );
-    let told = home.run(&["sessions", "rescue"]).ok();
-    assert!(told.contains("The damaged file is"), "{told}");
+    let run = home.run(&["sessions", "rescue"]);
+    assert_eq!(run.code, 1, "something was lost: {}", run.out);
+    assert!(run.out.contains("The damaged file is"), "{}", run.out);
     assert_eq!(home.run(&["sessions", "list", "--json"]).json()["count"], 0);
+}
+
+#[test]
+fn a_session_file_that_is_gone_is_missed() {
+    for empty in [false, true] {
+        let home = with_trip();
+        let path = home.path(".chela/agents/main/sessions.sqlite");
+        std::fs::remove_file(&path).unwrap();
+        if empty {
+            home.write(".chela/agents/main/sessions.sqlite", "");
+        }
+        let told = home.run(&["sessions", "list"]).fails(1);
+        assert!(told.contains("is empty or gone"), "{told}");
+        // A chat goes on, and says so once.
+        let told = home.run(&["chat", "-m", "/status"]).err;
+        assert!(told.contains("is empty or gone"), "{told}");
+        let told = home.run(&["chat", "-m", "/status"]).err;
+        assert!(!told.contains("is empty or gone"), "{told}");
+    }
+}
+
+#[test]
+fn a_session_file_that_was_cut_off_is_rescued() {
+    let home = with_trip();
+    let mut lines = String::from(
+        "{\"type\":\"session\",\"version\":3,\"id\":\"4f2a0000-1111-4222-a333-444455556666\",\"timestamp\":\"2026-01-18T00:20:12.345Z\",\"key\":\"agent:main:long\"}\n",
+    );
+    for at in 1..=200_u32 {
+        let words = "word ".repeat(60);
+        lines.push_str(&format!(
+            "{{\"type\":\"message\",\"id\":\"{at:08x}\",\"timestamp\":\"2026-01-18T00:20:13.000Z\",\"message\":{{\"role\":\"user\",\"content\":[{{\"type\":\"text\",\"text\":\"{words}\"}}]}}}}\n"
+        ));
+    }
+    let file = home.write("long.jsonl", &lines);
+    home.run(&["sessions", "import", text(&file)]).ok();
+    let path = home.path(".chela/agents/main/sessions.sqlite");
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_len(file.metadata().unwrap().len() - 4096).unwrap();
+    home.run(&["sessions", "list"]).fails(1);
+
+    let run = home.run(&["sessions", "rescue", "--json"]);
+    assert_eq!(run.code, 1, "something was lost: {}", run.out);
+    let told: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    assert!(told["entries"].as_u64().unwrap() > 180, "{told}");
+    assert!(!told["lost"].as_array().unwrap().is_empty(), "{told}");
+    let found = home.run(&["sessions", "list", "--json"]).json();
+    assert_eq!(found["count"], told["sessions"]);
+    let sound = home.run(&["sessions", "rescue"]).ok();
+    assert!(sound.contains("is sound"), "{sound}");
 }
 
 #[test]

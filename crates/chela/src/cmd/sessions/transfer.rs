@@ -198,6 +198,11 @@ pub fn rescue(place: &Place<'_>, screen: &mut Screen, as_json: bool) -> Outcome 
     for file in &saved.files {
         back += usize::from(import_file(&sessions, file, None).is_ok());
     }
+    // What could not be read is a finding, whatever was saved.
+    let exit = match saved.lost.is_empty() {
+        true => Exit::Fine,
+        false => Exit::Findings,
+    };
     if as_json {
         screen.json(&json!({
             "damaged": true,
@@ -207,7 +212,7 @@ pub fn rescue(place: &Place<'_>, screen: &mut Screen, as_json: bool) -> Outcome 
             "lost": saved.lost,
             "aside": saved.aside,
         }))?;
-        return Ok(Exit::Fine);
+        return Ok(exit);
     }
     let compact = |path: &Path| place.host.compact(path);
     screen.line(format!(
@@ -222,5 +227,5 @@ pub fn rescue(place: &Place<'_>, screen: &mut Screen, as_json: bool) -> Outcome 
     for why in &saved.lost {
         screen.line(format!("Could not be read: {why}"))?;
     }
-    Ok(Exit::Fine)
+    Ok(exit)
 }

@@ -1,19 +1,23 @@
-//! The tables.
+//! The tables of sessions.
 
-use chela_store::{Format, Room};
+use rusqlite::{Transaction, params};
+
+use crate::file::{Format, Room};
+use crate::sessions::EntryMarks;
 
 /// The format this version writes.
-pub const FORMAT: Format = Format {
+pub(super) static FORMAT: Format = Format {
     name: "the session file",
     if_damaged: "nothing was changed. `chela sessions rescue` saves what can be read of it",
     steps: &STEPS,
-    mend: None,
+    mend: Some(mark_entries),
     room: Room::Kept,
 };
 
 /// Entry keys are `session row << 32 | entry number`: the rows of a session lie together, and an
 /// entry needs no index of its own.
-const STEPS: [&str; 1] = ["
+const STEPS: [&str; 2] = [
+    "
     CREATE TABLE sessions (
         row INTEGER PRIMARY KEY AUTOINCREMENT,
         id TEXT NOT NULL UNIQUE,
@@ -56,4 +60,34 @@ const STEPS: [&str; 1] = ["
         row INTEGER PRIMARY KEY,
         body TEXT NOT NULL
     );
-"];
+    ",
+    "
+    ALTER TABLE entries ADD COLUMN trust TEXT;
+    ALTER TABLE entries ADD COLUMN source TEXT;
+    CREATE INDEX entries_foreign ON entries (key) WHERE trust = 'external';
+    CREATE INDEX entries_compaction ON entries (key) WHERE kind = 'compaction';
+    ",
+];
+
+/// Entries of the first version have their marks in their bodies only.
+fn mark_entries(transaction: &Transaction<'_>, done: usize) -> rusqlite::Result<()> {
+    if done != 1 {
+        return Ok(());
+    }
+    let mut marked = Vec::new();
+    let mut statement = transaction.prepare("SELECT key, kind, body FROM entries")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let key: i64 = row.get(0)?;
+        let marks = EntryMarks::of(row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
+        if marks != EntryMarks::default() {
+            marked.push((key, marks));
+        }
+    }
+    let mut update =
+        transaction.prepare("UPDATE entries SET trust = ?2, source = ?3 WHERE key = ?1")?;
+    for (key, marks) in marked {
+        update.execute(params![key, marks.trust, marks.source])?;
+    }
+    Ok(())
+}

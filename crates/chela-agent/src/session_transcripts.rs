@@ -1,28 +1,28 @@
 //! Conversations as memory searches them.
 
-use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use chela_core::Trust;
 use chela_memory::chunk::Speaker;
 use chela_memory::transcript::{SessionFacts, SessionMessage, TranscriptError, TranscriptSource};
 use chela_model::{Message, Part};
+use chela_session::{Body, Entry, Filter, SessionError, Sessions, Show, Source};
 use chela_store::block_on;
 
-use super::entry::{Body, Entry, Source};
-use super::list::{Filter, Show};
-use super::store::{SessionError, Sessions};
-
+/// The sessions of an agent for its memory, which reads on threads of its own and waits there.
+///
 /// Messages are numbered by entry: a transcript only grows, so a number never changes its meaning.
-impl TranscriptSource for Sessions {
+pub(crate) struct SessionTranscripts(pub Arc<Sessions>);
+
+impl TranscriptSource for SessionTranscripts {
     fn sessions(&self) -> Result<Vec<SessionFacts>, TranscriptError> {
         let wanted = Filter {
             show: Show::Everything,
             ..Filter::default()
         };
-        let all = block_on(self.list(&wanted)).map_err(|error| unreadable("list", &error))?;
-        let foreign = self
-            .with_foreign_text()
-            .map_err(|error| unreadable("list", &error))?;
+        let all = block_on(self.0.list(&wanted)).map_err(|error| unreadable("list", &error))?;
+        let foreign =
+            block_on(self.0.foreign_sessions()).map_err(|error| unreadable("list", &error))?;
         Ok(all
             .into_iter()
             // A sub-agent's words reach its parent; what it inherited is there already.
@@ -53,25 +53,12 @@ impl TranscriptSource for Sessions {
     }
 }
 
-impl Sessions {
+impl SessionTranscripts {
     async fn entries_of(&self, session: &str) -> Result<Vec<Entry>, SessionError> {
-        match self.by_id(session).await? {
-            Some(found) => self.entries(&found).await,
+        match self.0.by_id(session).await? {
+            Some(found) => self.0.entries(&found).await,
             None => Ok(Vec::new()),
         }
-    }
-
-    /// The sessions in which text from outside was read, by id.
-    fn with_foreign_text(&self) -> Result<BTreeSet<String>, SessionError> {
-        self.read(|connection| {
-            connection
-                .prepare(
-                    "SELECT id FROM sessions WHERE row IN (SELECT key >> 32 FROM entries \
-                     WHERE instr(body, '\"trust\":\"external\"'))",
-                )?
-                .query_map([], |row| row.get(0))?
-                .collect()
-        })
     }
 }
 
@@ -119,20 +106,42 @@ fn unreadable(session: &str, error: &dyn std::error::Error) -> TranscriptError {
 
 #[cfg(test)]
 mod tests {
-    use chela_core::Audience;
+    use std::sync::Arc;
+
+    use chela_core::{Audience, Host, Origin, SessionKey, Trust};
     use chela_memory::chunk::Speaker;
     use chela_memory::transcript::TranscriptSource;
-    use chela_model::{Message, Part};
+    use chela_model::{Message, Part, ToolCall};
+    use chela_session::{Body, Label, Meta, ResetRules, Session, Sessions};
     use chela_store::block_on;
 
-    use super::super::tests_support::{Fixture, assistant, calls, result, user};
-    use super::super::{Body, Meta};
+    use super::SessionTranscripts;
+
+    fn session(sessions: &Sessions, key: &str) -> Session {
+        let key = SessionKey::parse(key).unwrap();
+        block_on(sessions.current(&key, &ResetRules::default())).unwrap()
+    }
+
+    fn assistant(part: Part) -> Body {
+        Body::plain(Message::Assistant {
+            content: vec![part],
+            model: None,
+        })
+    }
+
+    fn result(text: &str) -> Message {
+        Message::ToolResult {
+            call_id: "a".to_owned(),
+            tool: "exec".to_owned(),
+            content: vec![Part::text(text)],
+            is_error: false,
+        }
+    }
 
     #[test]
     fn memory_sees_what_people_and_the_agent_said() {
-        let fixture = Fixture::new();
-        let sessions = &fixture.sessions;
-        let main = fixture.session("agent:main:main");
+        let sessions = Arc::new(Sessions::in_memory(&Host::fixed("/home/me")).unwrap());
+        let main = session(&sessions, "agent:main:main");
         let with_lead = Body::Message {
             message: Message::User {
                 content: vec![Part::text("It is Sunday."), Part::text("I moved to Lisbon")],
@@ -142,27 +151,47 @@ mod tests {
                 ..Meta::default()
             },
         };
-        block_on(sessions.append_all(
-            &main,
-            &[
-                with_lead,
-                calls(&["a"]),
-                result("a", "secret"),
-                assistant("Noted."),
-            ],
-        ))
-        .unwrap();
-        let group = fixture.session("agent:main:telegram:group:1");
-        block_on(sessions.append(&group, user("hi all"))).unwrap();
-        fixture.session("agent:main:subagent:x");
-        fixture.session("agent:main:incognito-1");
+        let call = Part::ToolCall(ToolCall {
+            id: "a".to_owned(),
+            name: "exec".to_owned(),
+            arguments: serde_json::Map::new(),
+            malformed: None,
+        });
+        let said = [
+            with_lead,
+            assistant(call),
+            Body::plain(result("secret")),
+            assistant(Part::text("Noted.")),
+        ];
+        block_on(sessions.append_all(&main, &said)).unwrap();
+        let group = session(&sessions, "agent:main:telegram:group:1");
+        let foreign = Body::Message {
+            message: result("from outside"),
+            meta: Meta {
+                label: Some(Label {
+                    trust: Trust::External,
+                    origin: Origin::Runtime,
+                }),
+                ..Meta::default()
+            },
+        };
+        block_on(sessions.append(&group, foreign)).unwrap();
+        session(&sessions, "agent:main:subagent:x");
+        session(&sessions, "agent:main:incognito-1");
+        let sessions = SessionTranscripts(sessions);
 
         let facts = sessions.sessions().unwrap();
         let found: Vec<_> = facts
             .iter()
-            .map(|fact| (fact.messages, fact.audience))
+            .map(|fact| (fact.messages, fact.audience, fact.trust))
             .collect();
-        assert_eq!(found, [(1, Audience::Shared), (4, Audience::Private)]);
+        assert_eq!(
+            found,
+            [
+                (1, Audience::Shared, Trust::External),
+                (4, Audience::Private, Trust::Agent)
+            ]
+        );
         let said = sessions.messages(main.id.as_str(), 0, 10).unwrap();
         let said: Vec<_> = said.iter().map(|m| (m.speaker, m.text.as_str())).collect();
         assert_eq!(

@@ -1,8 +1,8 @@
-//! The tables.
+//! The tables of the journal.
 
-use chela_store::{Format, Room};
+use crate::file::{Format, Room};
 
-pub(super) const FORMAT: Format = Format {
+pub(super) static FORMAT: Format = Format {
     name: "the journal",
     if_damaged: "move it aside to begin a new one (older changes cannot be taken back then)",
     steps: &STEPS,

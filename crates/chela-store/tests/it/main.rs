@@ -1,0 +1,57 @@
+//! What every implementation of a store has to do, run against each there is.
+
+mod journal_suite;
+mod old_files;
+mod session_model;
+mod session_suite;
+
+use std::sync::Arc;
+
+use chela_store::{JournalStore, SessionStore, SqliteJournalStore, SqliteSessionStore};
+
+/// A store with the folder it lies in, if any.
+struct Made<S: ?Sized> {
+    store: Arc<S>,
+    _folder: Option<tempfile::TempDir>,
+}
+
+/// Makes an empty store.
+type Factory<S> = fn() -> Made<S>;
+
+const SESSION_STORES: [(&str, Factory<dyn SessionStore>); 2] = [
+    ("a file", || {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteSessionStore::open(&folder.path().join("s.sqlite")).unwrap();
+        Made {
+            store: Arc::new(store),
+            _folder: Some(folder),
+        }
+    }),
+    ("memory", || Made {
+        store: Arc::new(SqliteSessionStore::open_in_memory().unwrap()),
+        _folder: None,
+    }),
+];
+
+const JOURNAL_STORES: [(&str, Factory<dyn JournalStore>); 2] = [
+    ("a file", || {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteJournalStore::open(&folder.path().join("j.sqlite")).unwrap();
+        Made {
+            store: Arc::new(store),
+            _folder: Some(folder),
+        }
+    }),
+    ("memory", || Made {
+        store: Arc::new(SqliteJournalStore::open_in_memory().unwrap()),
+        _folder: None,
+    }),
+];
+
+/// Runs one part of a suite against every store there is.
+fn with_each<S: ?Sized>(stores: &[(&str, Factory<S>)], part: impl Fn(&S)) {
+    for (name, make) in stores {
+        println!("against {name}");
+        part(&make().store);
+    }
+}

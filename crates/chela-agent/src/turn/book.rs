@@ -266,7 +266,7 @@ impl Turn<'_> {
         };
         if let Some(error) = &page.unrecorded {
             let notice = format!("This request is not on record: {error}");
-            self.surface.event(TurnEvent::Notice(notice));
+            self.surface.event(TurnEvent::Unrecorded(notice));
         }
         Ok(page)
     }

@@ -51,6 +51,8 @@ pub enum TurnEvent {
     },
     /// A line for the person, not for the model.
     Notice(String),
+    /// A request is not on record, and why: told wherever the person may look.
+    Unrecorded(String),
     /// A model call has ended.
     Called {
         usage: Usage,

@@ -225,7 +225,7 @@ impl View {
                 let why = clean_line(&why);
                 self.say(Line::new(format!("↻ begun again: {why}"), look::WARN));
             }
-            TurnEvent::Notice(text) => {
+            TurnEvent::Notice(text) | TurnEvent::Unrecorded(text) => {
                 let text = clean_line(&text);
                 self.say(Line::new(format!("· {text}"), look::DIM));
             }

@@ -166,6 +166,10 @@ impl<'a> Output<'a> {
                 self.aside(&clean_line(&text));
                 Ok(())
             }
+            TurnEvent::Unrecorded(text) => {
+                let _ = writeln!(io::stderr(), "{}", clean_line(&text));
+                Ok(())
+            }
             TurnEvent::ToolEnded {
                 tool,
                 success,

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use chela_core::ok_or_warn;
 use chela_ledger::AuditKind;
 use chela_model::Part;
 use serde_json::{Value, json};

@@ -7,7 +7,6 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use chela_core::ok_or_warn;
 use chela_guard::flow::{Defanged, Taint, defang};
 use chela_ledger::AuditKind;
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chela_core::{Prices, ok_or_warn};
+use chela_core::Prices;
 use chela_ledger::{Amount, Ledger, Outcome, RecordId, Reservation};
 use chela_model::{Response, Usage};
 use serde_json::json;

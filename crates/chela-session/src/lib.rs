@@ -17,6 +17,7 @@ mod entry;
 mod import;
 pub mod journal;
 mod jsonl;
+mod kept_transcripts;
 mod list;
 mod maintenance;
 mod record;
@@ -37,6 +38,7 @@ pub use entry::{
     Source,
 };
 pub use import::{ImportError, Imported};
+pub use kept_transcripts::Branch;
 pub use list::{Filter, Show};
 pub use maintenance::{Cleaned, Cleanup, Doomed, MaintenanceRules, WhyDoomed};
 pub use record::{Frozen, FrozenTool, ModelSource, Override, SessionInfo, Settings, Totals};

@@ -13,6 +13,7 @@ use chela_store::{
 use serde::Serialize;
 
 use super::begun::{RecordLoss, missing_record_file, note_record_file};
+use super::kept_transcripts::KeptTranscripts;
 use super::record::Settings;
 use super::reset::{ResetRules, ResetWhy};
 
@@ -26,6 +27,7 @@ pub struct Sessions {
     host: Host,
     redactor: RwLock<Arc<Redactor>>,
     loss: Option<RecordLoss>,
+    pub(super) kept: KeptTranscripts,
 }
 
 /// The id of a session, in the form of a UUID.
@@ -114,6 +116,7 @@ impl Sessions {
             host: host.clone(),
             redactor: RwLock::default(),
             loss: None,
+            kept: KeptTranscripts::default(),
         }
     }
 

@@ -9,6 +9,7 @@ use chela_store::{
 
 use super::context::context;
 use super::entry::{Body, Entry, EntryId, Meta, Source};
+use super::kept_transcripts::Branch;
 use super::record::Settings;
 use super::store::{Session, SessionError, SessionId, Sessions};
 
@@ -75,6 +76,28 @@ pub struct EntriesSince {
     pub leaf: Option<EntryId>,
     /// In the order they were appended, whatever branch they are on.
     pub entries: Vec<Entry>,
+}
+
+impl EntriesSince {
+    /// The entries from the root to where the conversation stands, of a session that was read
+    /// from its beginning: parents are always older.
+    fn into_branch(self) -> Vec<Entry> {
+        let mut wanted = self.leaf;
+        let mut branch: Vec<Entry> = self
+            .entries
+            .into_iter()
+            .rev()
+            .filter(|entry| {
+                let is_wanted = Some(entry.id) == wanted;
+                if is_wanted {
+                    wanted = entry.parent;
+                }
+                is_wanted
+            })
+            .collect();
+        branch.reverse();
+        branch
+    }
 }
 
 impl Sessions {
@@ -152,10 +175,19 @@ impl Sessions {
         Ok(numbers.into_iter().map(EntryId).collect())
     }
 
-    /// The entries from the root to where the conversation stands.
-    pub async fn branch(&self, session: &Session) -> Result<Vec<Entry>, SessionError> {
-        let branch = self.store.branch(session.id.as_str()).await?;
-        Ok(decoded(branch.ok_or(SessionError::Gone)?))
+    /// The entries from the root to where the conversation stands. What was read before is
+    /// kept: this costs what is new.
+    pub async fn branch(&self, session: &Session) -> Result<Branch, SessionError> {
+        let id = session.id.as_str();
+        if let Some(read_to) = self.kept.read_to(id) {
+            let since = self.read_since(session, read_to).await?;
+            if let Some(branch) = self.kept.follow(id, read_to, &since) {
+                return Ok(branch);
+            }
+        }
+        let all = self.read_since(session, None).await?;
+        let read_to = all.entries.last().map(|entry| entry.id);
+        Ok(self.kept.keep(id, all.into_branch(), read_to))
     }
 
     /// Every entry, in the order they were appended, branches that were left included.
@@ -187,10 +219,10 @@ impl Sessions {
     /// Messages that were accepted and have no outcome yet: the newest turn was cut short.
     pub async fn unanswered(&self, session: &Session) -> Result<Vec<Entry>, SessionError> {
         let mut open = Vec::new();
-        for entry in self.branch(session).await? {
+        for entry in self.branch(session).await?.iter() {
             match &entry.body {
                 Body::Message { message, meta } => match message {
-                    Message::User { .. } => open.push(entry),
+                    Message::User { .. } => open.push(entry.clone()),
                     Message::Assistant { .. } => {
                         if !meta.cut && message.tool_calls().next().is_none() {
                             open.clear();
@@ -272,8 +304,12 @@ impl Sessions {
         &self,
         session: &Session,
     ) -> Result<Option<EntryId>, SessionError> {
-        let found = self.store.last_compaction(session.id.as_str()).await?;
-        Ok(found.map(EntryId))
+        let branch = self.branch(session).await?;
+        let newest = branch
+            .iter()
+            .rev()
+            .find(|entry| matches!(entry.body, Body::Compaction(_)));
+        Ok(newest.map(|entry| entry.id))
     }
 
     /// Brings back what the last undo took, unless something was said since.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use chela_core::{Trust};
+use chela_core::Trust;
 use chela_guard::flow::{Decision, Rule, Taint};
 use chela_ledger::AuditKind;
 use chela_model::ToolCall;

@@ -1,5 +1,11 @@
 //! What every implementation of a store has to do, run against each there is.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests fail like the tests themselves"
+)]
+
 mod journal_suite;
 mod old_files;
 mod session_model;
@@ -18,40 +24,40 @@ struct Made<S: ?Sized> {
 /// Makes an empty store.
 type Factory<S> = fn() -> Made<S>;
 
-const SESSION_STORES: [(&str, Factory<dyn SessionStore>); 2] = [
-    ("a file", || {
+/// In a file and in memory.
+const SESSION_STORES: [Factory<dyn SessionStore>; 2] = [
+    || {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteSessionStore::open(&folder.path().join("s.sqlite")).unwrap();
         Made {
             store: Arc::new(store),
             _folder: Some(folder),
         }
-    }),
-    ("memory", || Made {
+    },
+    || Made {
         store: Arc::new(SqliteSessionStore::open_in_memory().unwrap()),
         _folder: None,
-    }),
+    },
 ];
 
-const JOURNAL_STORES: [(&str, Factory<dyn JournalStore>); 2] = [
-    ("a file", || {
+const JOURNAL_STORES: [Factory<dyn JournalStore>; 2] = [
+    || {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteJournalStore::open(&folder.path().join("j.sqlite")).unwrap();
         Made {
             store: Arc::new(store),
             _folder: Some(folder),
         }
-    }),
-    ("memory", || Made {
+    },
+    || Made {
         store: Arc::new(SqliteJournalStore::open_in_memory().unwrap()),
         _folder: None,
-    }),
+    },
 ];
 
 /// Runs one part of a suite against every store there is.
-fn with_each<S: ?Sized>(stores: &[(&str, Factory<S>)], part: impl Fn(&S)) {
-    for (name, make) in stores {
-        println!("against {name}");
+fn with_each<S: ?Sized>(stores: &[Factory<S>], part: impl Fn(&S)) {
+    for make in stores {
         part(&make().store);
     }
 }

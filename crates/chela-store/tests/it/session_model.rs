@@ -199,7 +199,7 @@ proptest! {
 
     #[test]
     fn trees_agree_with_a_model(steps in steps()) {
-        for (_, make) in &SESSION_STORES {
+        for make in &SESSION_STORES {
             let made = make();
             let store = made.store.as_ref();
             started(store, "s0", "agent:main:0");

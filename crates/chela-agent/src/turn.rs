@@ -47,7 +47,7 @@ use crate::agent::OpenError;
 use crate::conversation::{Conversation, Inbound, Prefix};
 use crate::halt::Halt;
 use chela_reply::{Gate, GateSettings, Reply};
-use chela_session::{Body, Meta, Session, SessionError, Source};
+use chela_session::{AppendBatch, Body, Meta, Session, SessionError, Source, UsageOfCall};
 use limits::Spent;
 use outlet::Outlet;
 
@@ -238,7 +238,7 @@ impl<'a> Turn<'a> {
             }
         };
         self.spent.steps += 1;
-        self.account(&request, &response).await?;
+        self.account(&request, &response);
         let calls = self.keep(&response).await?;
         self.reply = self.close(gate);
         if calls.is_empty() {
@@ -318,26 +318,31 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Puts an answer on disk; gives the calls it asks for.
+    /// Puts an answer on disk, with what it cost; gives the calls it asks for.
     async fn keep(&self, response: &Response) -> Result<Vec<chela_model::ToolCall>, SessionError> {
         let message = Message::Assistant {
             content: response.content.clone(),
             model: Some(response.model.clone()),
         };
         let calls = message.tool_calls().cloned().collect();
+        let answer = Body::Message {
+            message,
+            meta: Meta {
+                usage: Some(response.usage),
+                stop: Some(response.stop),
+                ..Meta::default()
+            },
+        };
+        let batch = AppendBatch {
+            bodies: std::slice::from_ref(&answer),
+            usage: Some(UsageOfCall {
+                usage: response.usage,
+                context: self.meter.used,
+            }),
+        };
         self.talk
             .sessions
-            .append(
-                &self.session,
-                Body::Message {
-                    message,
-                    meta: Meta {
-                        usage: Some(response.usage),
-                        stop: Some(response.stop),
-                        ..Meta::default()
-                    },
-                },
-            )
+            .append_batch(&self.session, batch, answer.durability())
             .await?;
         Ok(calls)
     }
@@ -371,11 +376,7 @@ impl<'a> Turn<'a> {
             .map(drop)
     }
 
-    async fn account(
-        &mut self,
-        request: &chela_model::Request,
-        response: &Response,
-    ) -> Result<(), SessionError> {
+    fn account(&mut self, request: &chela_model::Request, response: &Response) {
         self.usage += response.usage;
         let target = self.chain.current();
         self.meter = ContextMeter {
@@ -385,10 +386,6 @@ impl<'a> Turn<'a> {
             },
             window: target.info().context_window,
         };
-        self.talk
-            .sessions
-            .add_usage(&self.session, response.usage, self.meter.used)
-            .await?;
         let chosen = self.chain.primary().reference();
         let fallback = (response.model != chosen)
             .then(|| (response.model.clone(), format!("{chosen} did not answer")));
@@ -397,7 +394,6 @@ impl<'a> Turn<'a> {
             usage: response.usage,
             context: self.meter,
         });
-        Ok(())
     }
 
     fn gate_settings(&self) -> GateSettings {

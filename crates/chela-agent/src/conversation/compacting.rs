@@ -146,7 +146,7 @@ impl Conversation {
     ) -> Result<Compacted, CompactError> {
         let session = self.session();
         let branch = self.sessions.branch(&session).await?;
-        let plan = self.plan(branch).ok_or(CompactError::TooShort)?;
+        let plan = self.plan(&branch).ok_or(CompactError::TooShort)?;
         let (summary, by) = match chain {
             Some(chain) => self.summary(chain, &plan, instructions).await,
             None => plan.by_rules("there is no model"),
@@ -218,7 +218,7 @@ impl Conversation {
         ));
     }
 
-    fn plan(&self, branch: Vec<Entry>) -> Option<Plan> {
+    fn plan(&self, branch: &[Entry]) -> Option<Plan> {
         let last = branch.iter().rev().find_map(|entry| match &entry.body {
             Body::Compaction(compaction) => Some(compaction.clone()),
             _ => None,
@@ -254,8 +254,9 @@ impl Conversation {
         }
         Some(Plan {
             before: branch
-                .into_iter()
+                .iter()
                 .filter(|entry| entry.id < *first_kept)
+                .cloned()
                 .collect(),
             kept_tokens: messages[cut..].iter().map(tokens_of).sum(),
             messages: messages[..cut].to_vec(),

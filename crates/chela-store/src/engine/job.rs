@@ -142,8 +142,10 @@ where
             (Some(Ok(value)), Ok(())) => Ok(value),
             (None, Ok(())) => Err(JobError::ThreadEnded),
         };
-        // Nobody may be waiting any more; what was done stays done.
-        let _ = self.answer.send(outcome);
+        // Nobody may be waiting any more; what was done stays done, and what was not is said.
+        if let Err(Err(error)) = self.answer.send(outcome) {
+            tracing::warn!(%error, "a record nobody waited for was not written");
+        }
     }
 }
 

@@ -385,6 +385,12 @@ impl Conversation {
         Ok(())
     }
 
+    /// What was said to a turn that had already made its last step, taken out: whoever holds the
+    /// conversation begins the next turn with it.
+    pub fn take_unheard(&self) -> Vec<String> {
+        self.take_steering()
+    }
+
     pub(crate) fn take_steering(&self) -> Vec<String> {
         self.steering
             .lock()

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use chela_agent::conversation::{CompactError, Compacted, Conversation, Inbound};
 use chela_agent::slash::{self, Setting, Talk};
-use chela_agent::turn::{TurnError, TurnOutcome};
+use chela_agent::turn::{Ended, TurnError, TurnOutcome};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -294,6 +294,7 @@ impl<'a, W: Write> Room<'a, W> {
                 self.wakes = true;
                 self.view.end(&outcome);
                 self.footer(&outcome, took);
+                self.take_up_unheard(&outcome);
             }
             Done::Turn(Err(error)) => {
                 self.wakes = false;
@@ -316,6 +317,20 @@ impl<'a, W: Write> Room<'a, W> {
         self.view.say(Line::default());
         self.for_now = None;
         self.model = self.talk.model().selected;
+    }
+
+    /// A word that came when the turn had already made its last step begins the next one.
+    fn take_up_unheard(&mut self, outcome: &TurnOutcome) {
+        if outcome.ended != Ended::Done || self.next.is_some() {
+            return;
+        }
+        let unheard = self.talk.take_unheard();
+        if !unheard.is_empty() {
+            self.next = Some(Next::Say(Inbound {
+                text: unheard.join("\n\n"),
+                ..Inbound::default()
+            }));
+        }
     }
 
     /// Tokens under the reply, when the person wants them.

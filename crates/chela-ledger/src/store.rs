@@ -35,6 +35,8 @@ pub enum LedgerError {
     NoRecord(i64),
     #[error("an entry of the ledger cannot be written as JSON")]
     Unwritable(#[from] serde_json::Error),
+    #[error("the ledger gave no answer: the process is ending")]
+    Interrupted,
 }
 
 impl From<StoreError> for LedgerError {

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use chela_config::model::{AtLimit, LimitSet, SpendLimit};
 use chela_core::{micro_dollars, ok_or_warn};
 use chela_ledger::{
-    Amount, AuditKind, Ledger, Limit, LimitOf, LimitScope, Outcome, RequestRecord, ReserveAsk,
-    ReserveError, Rewrite,
+    Amount, AuditKind, Ledger, LedgerError, Limit, LimitOf, LimitScope, OpenedRequest, Outcome,
+    RequestRecord, ReserveAsk, ReserveError, Rewrite,
 };
 use chela_model::{Chain, Request, Selection, Target, ToolCall, Usage};
 use chela_tools::{Effect, Output, Success};
 use serde_json::{Value, json};
+use tracing::Instrument as _;
 
 use super::page::{Page, Reckoning, outcome};
 use super::partial::Partial;
@@ -66,15 +67,7 @@ impl Book {
     /// Takes room for a call and puts its request on record. Says why it may not be made.
     pub async fn open_page(&self, call: &Call<'_>) -> Result<Page, String> {
         let target = call.chain.current();
-        let mut page = Page {
-            reservation: None,
-            ledger: self.ledger.clone(),
-            record: None,
-            model: target.reference().to_owned(),
-            prices: target.info().cost,
-            input: 0,
-            unrecorded: None,
-        };
+        let mut page = self.blank_page(target);
         let Some(ledger) = &self.ledger else {
             let slot = &call.talk.agents.ledger_slot;
             let why = slot
@@ -93,17 +86,9 @@ impl Book {
         let ask = self.ask_for(call, page.input);
         let (body, url) = (target.body(call.request), target.url());
         let request = self.record_of(target, call, &body, &url);
-        match ledger.open_request(&ask, &request).await {
-            Ok(opened) => {
-                page.reservation = Some(opened.reservation);
-                match opened.record {
-                    Ok((record, _)) => page.record = Some(record),
-                    Err(error) => {
-                        tracing::warn!(%error, "a request is not on record");
-                        page.unrecorded = Some(error.to_string());
-                    }
-                }
-            }
+        let opening = ledger.open_request(&ask, &request);
+        let mut page = match claim(page, opening).await {
+            Ok(page) => page,
             Err(ReserveError::Limit(limit)) => {
                 tracing::info!(limit = limit.in_words(), "a call is over a spending limit");
                 return Err(limit.in_words());
@@ -113,9 +98,11 @@ impl Book {
             }
             Err(ReserveError::Ledger(error)) => {
                 tracing::warn!(%error, "a request is not on record");
+                let mut page = self.blank_page(target);
                 page.unrecorded = Some(error.to_string());
+                page
             }
-        }
+        };
         match &page.unrecorded {
             Some(why) if call.talk.agents.loaded.config.ledger.required => {
                 let words = unrecordable(why);
@@ -128,6 +115,18 @@ impl Book {
                 Err(words)
             }
             _ => Ok(page),
+        }
+    }
+
+    fn blank_page(&self, target: &Target) -> Page {
+        Page {
+            reservation: None,
+            ledger: self.ledger.clone(),
+            record: None,
+            model: target.reference().to_owned(),
+            prices: target.info().cost,
+            input: 0,
+            unrecorded: None,
         }
     }
 
@@ -246,6 +245,36 @@ impl Book {
             .await
             .map(drop)
             .map_err(|error| error.to_string())
+    }
+}
+
+/// Fills a page with what the ledger gave. The ledger opens it even if nobody waits any more: a
+/// page nobody claims is closed again, and nothing was sent with it.
+async fn claim(
+    mut page: Page,
+    opening: impl Future<Output = Result<OpenedRequest, ReserveError>> + Send + 'static,
+) -> Result<Page, ReserveError> {
+    let (hand_over, claimed) = tokio::sync::oneshot::channel();
+    let work = async move {
+        let opened = opening.await.map(|opened| {
+            page.reservation = Some(opened.reservation);
+            match opened.record {
+                Ok((record, _)) => page.record = Some(record),
+                Err(error) => {
+                    tracing::warn!(%error, "a request is not on record");
+                    page.unrecorded = Some(error.to_string());
+                }
+            }
+            page
+        });
+        if let Err(Ok(mut unclaimed)) = hand_over.send(opened) {
+            unclaimed.input = 0;
+        }
+    };
+    tokio::spawn(work.in_current_span());
+    match claimed.await {
+        Ok(opened) => opened,
+        Err(_) => Err(ReserveError::Ledger(LedgerError::Interrupted)),
     }
 }
 

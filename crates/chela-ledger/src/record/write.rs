@@ -38,39 +38,38 @@ impl Ledger {
     }
 
     /// Takes room for a call and puts its request on record, both with one wait for the disk.
-    /// That the request could not be recorded gives no room back.
-    pub async fn open_request(
-        &self,
+    /// That the request could not be recorded gives no room back. Queued when this returns,
+    /// whatever becomes of the future.
+    pub fn open_request(
+        self: &Arc<Self>,
         ask: &ReserveAsk,
         request: &RequestRecord<'_>,
-    ) -> Result<OpenedRequest, ReserveError> {
+    ) -> impl Future<Output = Result<OpenedRequest, ReserveError>> + Send + use<> {
         let (draft, recent) = self.draft(request);
         let (asked, now) = (ask.clone(), self.host.unix_millis());
-        let taken = self
-            .chained(Durability::Disk, move |tx, chain| {
-                let id = match take_room(tx, &asked, now)? {
-                    Ok(id) => id,
-                    Err(reached) => return Ok(Err(reached)),
-                };
-                tx.execute_batch("SAVEPOINT request")?;
-                let stored = draft.store(tx, chain, recent);
-                tx.execute_batch(match &stored {
-                    Ok(_) => "RELEASE request",
-                    Err(_) => "ROLLBACK TO request; RELEASE request",
-                })?;
-                Ok(Ok((id, stored)))
+        let taken = self.chained(Durability::Disk, move |tx, chain| {
+            let id = match take_room(tx, &asked, now)? {
+                Ok(id) => id,
+                Err(reached) => return Ok(Err(reached)),
+            };
+            tx.execute_batch("SAVEPOINT request")?;
+            let stored = draft.store(tx, chain, recent);
+            tx.execute_batch(match &stored {
+                Ok(_) => "RELEASE request",
+                Err(_) => "ROLLBACK TO request; RELEASE request",
+            })?;
+            Ok(Ok((id, stored)))
+        });
+        let (ledger, ask) = (Arc::clone(self), ask.clone());
+        async move {
+            let (id, stored) = taken.await??;
+            Ok(OpenedRequest {
+                reservation: Reservation { id, ask },
+                record: stored
+                    .map(|stored| ledger.remember(stored))
+                    .map_err(|trouble| ledger.explained(trouble)),
             })
-            .await?;
-        let (id, stored) = taken?;
-        Ok(OpenedRequest {
-            reservation: Reservation {
-                id,
-                ask: ask.clone(),
-            },
-            record: stored
-                .map(|stored| self.remember(stored))
-                .map_err(|trouble| self.explained(trouble)),
-        })
+        }
     }
 
     fn draft(&self, request: &RequestRecord<'_>) -> (Draft, Option<Arc<Recent>>) {

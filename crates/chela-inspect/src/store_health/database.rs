@@ -7,7 +7,7 @@ use chela_core::{Host, Severity};
 use chela_ledger::{Ledger, LedgerError, ledger_file, verify_absent};
 use chela_store::{FileExamination, StoreError, block_on, examine};
 
-use super::rights::RightsTrouble;
+use super::rights::{RightsTrouble, is_on_read_only_disk};
 use super::{DatabaseFile, StoreFinding, StoreGround, StoreKind, StorePlace, StoreTrouble};
 
 /// The sessions, the journal or the memory index of an agent.
@@ -34,6 +34,8 @@ pub fn check_agent_file(ground: &StoreGround<'_>, file: &DatabaseFile) -> Vec<St
         },
     };
     match store.check() {
+        // Where nothing can be written, that is said of the whole home.
+        Ok(()) if is_on_read_only_disk(&file.path) => Vec::new(),
         Ok(()) => ground
             .opener
             .open(file)
@@ -69,6 +71,7 @@ pub fn check_ledger(host: &Host) -> Vec<StoreFinding> {
         }
     }
     match store.check() {
+        Ok(()) if is_on_read_only_disk(&path) => Vec::new(),
         Ok(()) => open_ledger(place),
         Err(findings) => findings,
     }

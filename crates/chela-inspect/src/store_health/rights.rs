@@ -66,3 +66,9 @@ impl RightsTrouble {
         self.ours.then_some(self.mode | NEEDED)
     }
 }
+
+/// Whether nobody can write to the disk a file lies on.
+pub fn is_on_read_only_disk(path: &Path) -> bool {
+    let folder = path.parent().unwrap_or(path);
+    access(folder, Access::WRITE_OK) == Err(Errno::ROFS)
+}

@@ -57,7 +57,7 @@ fn check_in_place(path: &Path) -> rusqlite::Result<Soundness> {
     set_up(&connection)?;
     // The last one to close a file takes what waits beside it into it, unless told not to. Where
     // nothing waits, closing removes the side files this look made.
-    let waits = std::fs::metadata(side_file(path, "-wal")).is_ok_and(|side| side.len() > 0);
+    let waits = is_awaited(path);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, waits)?;
     connection.pragma_update(None, "query_only", "ON")?;
     version_of(&connection)?;
@@ -70,11 +70,36 @@ fn check_where_nothing_is_written(
 ) -> rusqlite::Result<Soundness> {
     match Fault::of_file(&refused, path) {
         Fault::ReadOnly | Fault::DiskFull => {
-            let (connection, _) = with_locks(path).or_else(|_| without_side_files(path))?;
+            let (connection, _) = with_locks(path)
+                .or_else(|_| without_side_files(path))
+                .or_else(|error| match is_awaited(path) {
+                    true => Err(error),
+                    false => without_log(path),
+                })?;
             check_quickly(&connection)
         }
         _ => Err(refused),
     }
+}
+
+/// Whether entries wait beside the file to be taken into it.
+fn is_awaited(path: &Path) -> bool {
+    std::fs::metadata(side_file(path, "-wal")).is_ok_and(|side| side.len() > 0)
+}
+
+/// Where nothing waits beside the file and nothing can be made there: the file alone, as it is.
+fn without_log(path: &Path) -> rusqlite::Result<(Connection, i64)> {
+    let escaped = path
+        .to_string_lossy()
+        .replace('%', "%25")
+        .replace('?', "%3f")
+        .replace('#', "%23");
+    let address = format!("file:{escaped}?immutable=1");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(address, flags)?;
+    set_up(&connection)?;
+    let found = version_of(&connection)?;
+    Ok((connection, found))
 }
 
 /// Names the file in errors; nothing is opened by it.

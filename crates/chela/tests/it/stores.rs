@@ -174,15 +174,7 @@ fn a_disk_without_room_is_told() {
             .env("CHELA_HOME", "small")
             .through(&["unshare", "-rm", "sh", "-c", &mount, "sh"])
     };
-    let tried = mounted("5m")
-        .command_of("unshare")
-        .args(["-rm", "true"])
-        .status();
-    let tried = match tried {
-        Ok(status) if status.success() => Ok(()),
-        other => Err(format!("unshare: {other:?}")),
-    };
-    if find_part("namespaces", tried).is_none() {
+    if find_part("namespaces", can_mount(&Home::empty())).is_none() {
         return;
     }
     let full = mounted("5m").run(&["doctor", "--only", "disk"]);
@@ -194,6 +186,38 @@ fn a_disk_without_room_is_told() {
     assert!(low.out.contains("note"), "{low:?}");
     let roomy = mounted("300m").run(&["doctor", "--lint", "--only", "disk"]);
     assert_eq!(roomy.code, 0, "{roomy:?}");
+}
+
+/// A kill switch that a full disk keeps from working would be none.
+#[test]
+fn a_full_disk_does_not_keep_agents_from_being_stopped() {
+    let fill = "mkdir -p \"$HOME/small\" && mount -t tmpfs -o size=1m none \"$HOME/small\" && \
+                { cat /dev/zero > \"$HOME/small/filler\" 2>/dev/null; :; } && \
+                \"$@\"; code=$?; cp \"$HOME/small/stopped.json\" \"$HOME/stopped-then\"; exit $code";
+    let home = Home::empty()
+        .env("CHELA_HOME", "small")
+        .through(&["unshare", "-rm", "sh", "-c", fill, "sh"]);
+    if find_part("namespaces", can_mount(&home)).is_none() {
+        return;
+    }
+    let told = home.run(&["stop", "--all", "--reason", "odd mails"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    assert!(
+        told.flat().contains("Every agent is stopped since 20"),
+        "{told:?}"
+    );
+    assert!(
+        told.flat().contains("The reason could not be kept"),
+        "{told:?}"
+    );
+    assert!(home.exists("stopped-then"));
+}
+
+fn can_mount(home: &Home) -> Result<(), String> {
+    match home.command_of("unshare").args(["-rm", "true"]).status() {
+        Ok(status) if status.success() => Ok(()),
+        other => Err(format!("unshare: {other:?}")),
+    }
 }
 
 /// A home with something in every store.

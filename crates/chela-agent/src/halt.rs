@@ -3,11 +3,11 @@
 //! It is looked at before every effect and every model call, and while one runs. A file works
 //! across processes and needs nobody to be reachable.
 
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 use chela_core::{Host, ok_or_debug};
-use chela_files::{FileMode, write_file};
+use chela_files::{FileMode, create_file, write_file};
 use serde::{Deserialize, Serialize};
 
 /// How often a running call looks at it.
@@ -29,6 +29,21 @@ pub struct HaltError {
     path: PathBuf,
     what: &'static str,
     error: std::io::Error,
+}
+
+impl HaltError {
+    /// What to do about it.
+    pub fn next_step(&self) -> &'static str {
+        match self.error.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+                "free some space, or end the processes of Chela yourself"
+            }
+            std::io::ErrorKind::ReadOnlyFilesystem => {
+                "the disk cannot be written to: end the processes of Chela yourself"
+            }
+            _ => "check the rights of the state folder",
+        }
+    }
 }
 
 impl Halt {
@@ -53,13 +68,17 @@ impl Halt {
     pub fn look(host: &Host) -> Option<Self> {
         let path = Self::path(host);
         path.exists().then(|| {
-            let text = std::fs::read_to_string(path);
+            let text = std::fs::read_to_string(&path);
             let text = ok_or_debug!(text, "why everything is stopped cannot be read");
-            serde_json::from_str(&text.unwrap_or_default()).unwrap_or_default()
+            serde_json::from_str(&text.unwrap_or_default()).unwrap_or_else(|_| Self {
+                at: changed_at(&path),
+                reason: None,
+            })
         })
     }
 
-    /// Stops everything, from now on.
+    /// Stops everything, from now on. Where nothing more can be written an empty file does it: the
+    /// reason is lost then.
     pub fn set(host: &Host, reason: Option<String>) -> Result<(), HaltError> {
         let path = Self::path(host);
         let halt = Self {
@@ -68,11 +87,18 @@ impl Halt {
         };
         let text = serde_json::to_string(&halt).unwrap_or_default();
         let text = text + "\n";
-        write_file(&path, text.as_bytes(), FileMode::Private).map_err(|error| HaltError {
-            path,
-            what: "written",
-            error: error.source,
-        })
+        let Err(error) = write_file(&path, text.as_bytes(), FileMode::Private) else {
+            return Ok(());
+        };
+        let made = create_file(&path, b"", FileMode::Private);
+        match ok_or_debug!(made, "the file that stops everything cannot be made").is_some() {
+            true => Ok(()),
+            false => Err(HaltError {
+                path,
+                what: "written",
+                error: error.source,
+            }),
+        }
     }
 
     /// Lets agents work again. Says whether they were stopped.
@@ -88,4 +114,14 @@ impl Halt {
             }),
         }
     }
+}
+
+/// When a file was last changed, in milliseconds since 1970.
+fn changed_at(path: &Path) -> u64 {
+    let changed = std::fs::metadata(path).and_then(|file| file.modified());
+    ok_or_debug!(changed, "since when everything is stopped is not known")
+        .and_then(|changed| changed.duration_since(UNIX_EPOCH).ok())
+        .map_or(0, |since| {
+            u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+        })
 }

@@ -2,8 +2,8 @@
 //!
 //! Questions about what a model reads and what an installation risks: what the context is made of
 //! and what each part costs, why something is in it or is not, what changed between two prompts,
-//! what is unwise about its words, what is risky about a home. Every answer is data; commands, the
-//! chat and whoever else prints it.
+//! what is unwise about its words, what is risky about a home, whether what it keeps can be used.
+//! Every answer is data; commands, the chat and whoever else prints it.
 
 mod assembled;
 pub mod diff;
@@ -11,6 +11,7 @@ pub mod lint;
 pub mod report;
 pub mod saved;
 pub mod security;
+pub mod store_health;
 pub mod why;
 
 pub use assembled::Assembled;

@@ -287,15 +287,27 @@ impl Chain {
 
 /// The newest entry there is.
 fn last(tx: &Connection) -> Result<Option<Head>, Trouble> {
-    let found: Option<(Seq, Vec<u8>)> = tx
-        .prepare_cached("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")?
-        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    Ok(found.map(|(seq, hash)| Head {
-        seq,
+    let newest = "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1";
+    Ok(tx
+        .prepare_cached(newest)?
+        .query_row([], head_of)
+        .optional()?)
+}
+
+/// The entry of a number.
+fn head_at(tx: &Connection, seq: Seq) -> Result<Option<Head>, Trouble> {
+    Ok(tx
+        .prepare_cached("SELECT seq, hash FROM audit WHERE seq = ?1")?
+        .query_row([seq], head_of)
+        .optional()?)
+}
+
+fn head_of(row: &Row<'_>) -> rusqlite::Result<Head> {
+    Ok(Head {
+        seq: row.get(0)?,
         // A hash that is none fits nothing, which is what is to be found out.
-        hash: hash_of(&hash).unwrap_or(Head::start().hash),
-    }))
+        hash: hash_of(&row.get::<_, Vec<u8>>(1)?).unwrap_or(Head::start().hash),
+    })
 }
 
 /// A row as an entry; or what cannot be read of it.

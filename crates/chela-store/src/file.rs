@@ -1,5 +1,6 @@
 //! One file of records: its format, and how it is opened.
 
+mod examine;
 mod format;
 mod opening;
 mod reading;
@@ -7,6 +8,7 @@ mod sound;
 
 use std::path::{Path, PathBuf};
 
+pub use examine::{FileExamination, examine};
 pub use format::{Format, Room};
 pub use opening::{open, open_in_memory};
 pub use sound::{FileState, Soundness};

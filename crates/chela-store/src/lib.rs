@@ -17,6 +17,7 @@ mod sqlite;
 pub use block::{WaitHere, block_on};
 pub use engine::{Durability, StoreCounts};
 pub use error::{Fault, StoreError};
+pub use file::{FileExamination, examine};
 pub use file::{FileState, Format, Room, Soundness, open, open_in_memory};
 
 /// What a store answers with. The work is under way when the future is made: dropping it gives

@@ -248,6 +248,32 @@ fn removal_swapping_and_truncation_are_told_apart() {
 }
 
 #[test]
+fn the_end_alone_tells_a_head_that_does_not_fit() {
+    let desk = written();
+    let looked = || {
+        let damage = desk.ledger.check_head().wait().unwrap();
+        damage.iter().map(|damage| damage.what).collect::<Vec<_>>()
+    };
+    assert_eq!(looked(), []);
+    let head = desk.ledger.path().with_extension("head");
+    let line = std::fs::read_to_string(&head).unwrap();
+    let (number, hash) = line.trim().split_once(' ').unwrap();
+    let further = number.parse::<u64>().unwrap() + 1;
+    for (text, what) in [
+        (format!("{further:020} {hash}\n"), What::Truncated),
+        (format!("{number} {}\n", "0".repeat(64)), What::HeadMismatch),
+        ("garbage".to_owned(), What::HeadMismatch),
+    ] {
+        std::fs::write(&head, text).unwrap();
+        assert_eq!(looked(), [what]);
+    }
+    std::fs::remove_file(&head).unwrap();
+    assert_eq!(looked(), [What::Missing]);
+    std::fs::write(&head, &line).unwrap();
+    assert_eq!(looked(), []);
+}
+
+#[test]
 fn the_head_has_its_say() {
     let gone = written();
     let head = gone.ledger.path().with_extension("head");

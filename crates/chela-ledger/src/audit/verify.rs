@@ -91,6 +91,23 @@ impl Ledger {
         })
         .await
     }
+
+    /// Whether the newest hash beside the ledger fits the end of the chain: of [`Self::verify`]
+    /// the part that costs the same however much is on record.
+    pub async fn check_head(&self) -> Result<Vec<Damage>, LedgerError> {
+        let path = self.path().to_owned();
+        self.read(move |tx| {
+            // Before the chain, as above.
+            let head = head::Lock::look(&path);
+            let last = super::last(tx)?.map_or(0, |last| last.seq);
+            let known = match head {
+                Found::Head(head) => super::head_at(tx, head.seq)?,
+                Found::Missing | Found::Unreadable => None,
+            };
+            Ok(ChainCheck::of_end(head, last, known).finish())
+        })
+        .await
+    }
 }
 
 /// The verdict where there is no ledger: a head without one means that it was taken away.

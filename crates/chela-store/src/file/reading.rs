@@ -60,14 +60,14 @@ fn open_read_only(path: &Path, format: &Format) -> Result<OpenedFile, StoreError
 }
 
 /// Beside a process that writes it, or where side files can be made.
-fn with_locks(path: &Path) -> rusqlite::Result<(Connection, i64)> {
+pub(super) fn with_locks(path: &Path) -> rusqlite::Result<(Connection, i64)> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     looked_at(connection)
 }
 
 /// Where no side file can be made: the index of what was written last is made in memory, so
 /// that is read too, which `immutable` would leave out. Nobody else can be writing there.
-fn without_side_files(path: &Path) -> rusqlite::Result<(Connection, i64)> {
+pub(super) fn without_side_files(path: &Path) -> rusqlite::Result<(Connection, i64)> {
     let connection =
         Connection::open_with_flags_and_vfs(path, OpenFlags::SQLITE_OPEN_READ_ONLY, NO_LOCKS)?;
     connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;

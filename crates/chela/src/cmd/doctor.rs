@@ -2,6 +2,9 @@
 
 mod checks;
 mod fix;
+mod stores;
+
+use std::path::PathBuf;
 
 use chela_core::{Host, Severity};
 use serde::Serialize;
@@ -12,8 +15,10 @@ use crate::fail::{Exit, Fail};
 use crate::screen::{Screen, counted};
 
 /// The checks, in the order they are run.
-pub const CHECKS: [&str; 8] = [
+pub const CHECKS: [&str; 10] = [
     "home",
+    "disk",
+    "stores",
     "config",
     "agents",
     "workspace",
@@ -29,6 +34,12 @@ pub const CHECKS: [&str; 8] = [
 pub struct Finding {
     pub check: &'static str,
     pub severity: Severity,
+    /// What kind of trouble it is, where a script may want to know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<&'static str>,
+    /// The file or folder it is about, where it is about one alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
     pub message: String,
     pub hint: Option<String>,
     /// What `--fix` would do, or did.
@@ -43,6 +54,8 @@ impl Finding {
         Self {
             check,
             severity,
+            trouble: None,
+            path: None,
             message: message.into(),
             hint: None,
             remedy: None,

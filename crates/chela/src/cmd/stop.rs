@@ -12,8 +12,14 @@ use crate::screen::Screen;
 
 pub fn run(host: &Host, screen: &mut Screen, args: StopArgs) -> Outcome {
     if args.all {
+        let reason_given = args.reason.is_some();
         Halt::set(host, args.reason)?;
         tell(host, screen, args.json)?;
+        if reason_given && !args.json && Halt::look(host).is_some_and(|halt| halt.reason.is_none())
+        {
+            screen
+                .line("The reason could not be kept: nothing more can be written to the disk.")?;
+        }
         return Ok(Exit::Fine);
     }
     if args.lift {
@@ -63,6 +69,7 @@ fn tell(host: &Host, screen: &mut Screen, json: bool) -> Result<(), Fail> {
 
 impl From<HaltError> for Fail {
     fn from(error: HaltError) -> Self {
-        Fail::new(error).hint("check the rights of the state folder")
+        let next = error.next_step();
+        Fail::new(error).hint(next)
     }
 }

@@ -31,6 +31,7 @@ mod real_model;
 mod sandbox;
 mod sessions;
 mod skills;
+mod stores;
 mod testkit;
 mod trust;
 mod undo;

@@ -29,6 +29,15 @@ impl ChainCheck {
         }
     }
 
+    /// The end of a chain alone: the number of its newest entry, and the entry the head speaks of.
+    pub fn of_end(head: Found, last: Seq, at_head: Option<Head>) -> Self {
+        Self {
+            next: last + 1,
+            at_head,
+            ..Self::new(head)
+        }
+    }
+
     pub fn take(&mut self, entry: AuditEntry) {
         self.arrive(entry.seq);
         let own = Head {

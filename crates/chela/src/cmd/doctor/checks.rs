@@ -11,12 +11,14 @@ use chela_core::{AgentId, SessionKey, Severity};
 use chela_sandbox::{SandboxAsk, Standing, standing};
 use chela_skills::{Presence, Source, TrustState};
 
-use super::Finding;
+use super::{Finding, stores};
 use crate::cmd::{Setup, context};
 
 pub fn run(setup: &Setup, check: &str) -> Vec<Finding> {
     match check {
         "home" => home(setup),
+        "disk" => stores::disk(setup),
+        "stores" => stores::stores(setup),
         "config" => config(setup),
         "agents" => agents(setup),
         "workspace" => workspace(setup),

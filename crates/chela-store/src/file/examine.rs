@@ -1,0 +1,117 @@
+//! A look at a file that changes nothing in it, whatever its format.
+
+use std::io::Read;
+use std::path::Path;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use super::format::{Format, Room, version_of};
+use super::opening::set_up;
+use super::reading::{with_locks, without_side_files};
+use super::side_file;
+use super::sound::{Soundness, check_quickly};
+use crate::error::{Fault, StoreError};
+
+/// What a look at a file found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileExamination {
+    Sound,
+    /// Something else lies there: a text, a picture.
+    NotADatabase,
+    /// What is wrong, in the engine's words.
+    Damaged(Vec<String>),
+}
+
+/// Reads a whole file to see whether it hangs together. Nothing is brought up to date and nothing
+/// that waits beside it is written into it: a damaged file stays as it is for whoever rescues it.
+pub fn examine(path: &Path, name: &'static str) -> Result<FileExamination, StoreError> {
+    if !begins_as_database(path)? {
+        return Ok(FileExamination::NotADatabase);
+    }
+    match check_in_place(path).or_else(|error| check_where_nothing_is_written(path, error)) {
+        Ok(Soundness::Sound) => Ok(FileExamination::Sound),
+        Ok(Soundness::Damaged(complaints)) => Ok(FileExamination::Damaged(complaints)),
+        Err(error) if Fault::of(&error) == Fault::Damaged => {
+            Ok(FileExamination::Damaged(vec![error.to_string()]))
+        }
+        Err(error) => Err(unknown_format(name).explain(path, error)),
+    }
+}
+
+fn begins_as_database(path: &Path) -> Result<bool, StoreError> {
+    const BEGINNING: &[u8] = b"SQLite format 3\0";
+    let mut first = Vec::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(BEGINNING.len() as u64).read_to_end(&mut first))
+        .map_err(|source| StoreError::File {
+            path: path.to_owned(),
+            source,
+        })?;
+    Ok(first == BEGINNING)
+}
+
+fn check_in_place(path: &Path) -> rusqlite::Result<Soundness> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    set_up(&connection)?;
+    // The last one to close a file takes what waits beside it into it, unless told not to. Where
+    // nothing waits, closing removes the side files this look made.
+    let waits = is_awaited(path);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, waits)?;
+    connection.pragma_update(None, "query_only", "ON")?;
+    version_of(&connection)?;
+    check_quickly(&connection)
+}
+
+fn check_where_nothing_is_written(
+    path: &Path,
+    refused: rusqlite::Error,
+) -> rusqlite::Result<Soundness> {
+    match Fault::of_file(&refused, path) {
+        Fault::ReadOnly | Fault::DiskFull => {
+            let (connection, _) = with_locks(path)
+                .or_else(|_| without_side_files(path))
+                .or_else(|error| match is_awaited(path) {
+                    true => Err(error),
+                    false => without_log(path),
+                })?;
+            check_quickly(&connection)
+        }
+        _ => Err(refused),
+    }
+}
+
+/// Whether entries wait beside the file to be taken into it.
+fn is_awaited(path: &Path) -> bool {
+    std::fs::metadata(side_file(path, "-wal")).is_ok_and(|side| side.len() > 0)
+}
+
+/// Where nothing waits beside the file and nothing can be made there: the file alone, as it is.
+fn without_log(path: &Path) -> rusqlite::Result<(Connection, i64)> {
+    let escaped = path
+        .to_string_lossy()
+        .replace('%', "%25")
+        .replace('?', "%3f")
+        .replace('#', "%23");
+    let address = format!("file:{escaped}?immutable=1");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(address, flags)?;
+    set_up(&connection)?;
+    let found = version_of(&connection)?;
+    Ok((connection, found))
+}
+
+/// Names the file in errors; nothing is opened by it.
+const fn unknown_format(name: &'static str) -> Format {
+    Format {
+        name,
+        if_damaged: "nothing was changed",
+        steps: &[],
+        mend: None,
+        room: Room::Kept,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,36 @@
+//! What is kept, and the disks it is kept on.
+
+use chela_agent::store_ground;
+use chela_inspect::store_health::{StoreFinding, check_disks, check_stores};
+
+use super::Finding;
+use super::fix::Remedy;
+use crate::cmd::Setup;
+
+/// Whether every store can be opened and is whole.
+pub fn stores(setup: &Setup) -> Vec<Finding> {
+    check_stores(&store_ground(&setup.host, &setup.loaded))
+        .into_iter()
+        .map(|found| told("stores", found))
+        .collect()
+}
+
+/// Whether there is room left where something is written.
+pub fn disk(setup: &Setup) -> Vec<Finding> {
+    let ground = store_ground(&setup.host, &setup.loaded);
+    check_disks(&setup.host, &ground.folders)
+        .into_iter()
+        .map(|found| told("disk", found))
+        .collect()
+}
+
+fn told(check: &'static str, found: StoreFinding) -> Finding {
+    let mut finding = Finding::new(check, found.severity, found.message).hint(found.next);
+    finding.trouble = Some(found.trouble.as_str());
+    if let Some(mode) = found.mode {
+        let path = found.path.clone();
+        finding = finding.remedy(Remedy::Chmod { path, mode });
+    }
+    finding.path = Some(found.path);
+    finding
+}

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use chela_config::{AgentView, Loaded};
 use chela_core::secret::{Redactor, Secret, is_guessable};
-use chela_core::{AgentId, Host, SessionKey, ok_or_warn};
+use chela_core::{AgentId, Host, SessionKey};
 use chela_ledger::Ledger;
 use chela_memory::AgentMemory;
 use chela_memory::transcript::TranscriptSource;

@@ -324,7 +324,6 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
             age: Condition::of(self.host(), workspace.dir()).age(),
             settings,
             execution: None,
-            extensions: &[],
             notices_seen: &BTreeSet::new(),
             custody: Some(&known.custody),
         })

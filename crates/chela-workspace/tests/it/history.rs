@@ -2,7 +2,7 @@ use std::path::Path;
 use std::process::Command;
 
 use chela_core::AgentId;
-use chela_workspace::{Author, CommitId, Fingerprint, History, HistoryError, Pause, Snapshot};
+use chela_workspace::{Author, CommitId, History, HistoryError, Pause, Snapshot};
 
 use crate::home::{COMPLETE, Home};
 
@@ -317,14 +317,4 @@ fn a_fresh_repository_has_no_past() {
             .unwrap()
             .contains("+soul")
     );
-}
-
-#[test]
-fn the_fingerprint_follows_core_files_only() {
-    let home = Home::with(&COMPLETE);
-    let before = Fingerprint::of(&home.dir);
-    home.write("notes.txt", "x");
-    assert_eq!(Fingerprint::of(&home.dir), before);
-    home.write("memory/today.md", "x");
-    assert_ne!(Fingerprint::of(&home.dir), before);
 }

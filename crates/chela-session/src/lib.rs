@@ -43,4 +43,4 @@ pub use reset::{Daily, ResetRules, ResetWhy};
 pub use salvage::{Salvaged, salvage};
 pub use stamp::{iso, parse_iso};
 pub use store::{Session, SessionError, SessionId, Sessions, session_file};
-pub use transcript::{Forked, Inherited, Uncompacted, Undone};
+pub use transcript::{Forked, Inherited, Redone, Uncompacted, Undone};

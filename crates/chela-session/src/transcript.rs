@@ -29,6 +29,12 @@ pub struct Uncompacted {
     pub tokens_before: u64,
 }
 
+/// What a redo brought back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Redone {
+    pub leaf: EntryId,
+}
+
 /// A session that began as the child of another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forked {
@@ -111,7 +117,7 @@ impl Sessions {
                 .count();
             transaction
                 .prepare_cached(
-                    "UPDATE sessions SET leaf = ?2, updated = ?3, \
+                    "UPDATE sessions SET leaf = ?2, redo = NULL, updated = ?3, \
                      interacted = CASE WHEN ?4 THEN ?3 ELSE interacted END, \
                      compactions = compactions + ?5, entries = entries + ?6, \
                      bytes = bytes + ?7, version = version + 1 WHERE row = ?1",
@@ -170,8 +176,8 @@ impl Sessions {
         Ok(open)
     }
 
-    /// Takes back the newest user message and everything after it. Nothing is deleted,
-    /// only where the conversation stands moves. `None` when there is nothing to take back.
+    /// Takes back the newest user message and everything after it. Nothing is deleted:
+    /// [`Sessions::redo`] brings it back. `None` when there is nothing to take back.
     pub async fn undo(&self, session: &Session) -> Result<Option<Undone>, SessionError> {
         let branch = self.branch(session).await?;
         let at = branch
@@ -188,7 +194,14 @@ impl Sessions {
             if leaf(transaction, session.row)? != expected {
                 return Ok(false);
             }
-            move_leaf(transaction, session.row, target.map_or(0, |id| id.0))?;
+            let mut stack = redo_stack(transaction, session.row)?;
+            stack.push(expected);
+            move_leaf(
+                transaction,
+                session.row,
+                target.map_or(0, |id| id.0),
+                &stack,
+            )?;
             Ok(true)
         })?;
         if !moved {
@@ -223,8 +236,10 @@ impl Sessions {
             if leaf(transaction, session.row)? != expected {
                 return Ok(false);
             }
+            let mut stack = redo_stack(transaction, session.row)?;
+            stack.push(expected);
             let target = entry.parent.map_or(0, |id| id.0);
-            move_leaf(transaction, session.row, target)?;
+            move_leaf(transaction, session.row, target, &stack)?;
             Ok(true)
         })?;
         Ok(moved.then_some(Uncompacted {
@@ -266,6 +281,20 @@ impl Sessions {
                 wanted = row.get(1)?;
             }
             Ok(None)
+        })
+    }
+
+    /// Brings back what the last undo took, unless something was said since.
+    pub async fn redo(&self, session: &Session) -> Result<Option<Redone>, SessionError> {
+        self.write(|transaction| {
+            let mut stack = redo_stack(transaction, session.row)?;
+            let Some(leaf) = stack.pop() else {
+                return Ok(None);
+            };
+            move_leaf(transaction, session.row, leaf, &stack)?;
+            Ok(Some(Redone {
+                leaf: EntryId(leaf),
+            }))
         })
     }
 
@@ -450,11 +479,29 @@ fn last_number(connection: &Connection, session: i64) -> rusqlite::Result<u32> {
         .map(Option::unwrap_or_default)
 }
 
-fn move_leaf(transaction: &Transaction<'_>, session: i64, leaf: u32) -> rusqlite::Result<()> {
+/// Where undone branches ended, the latest undo last.
+fn redo_stack(transaction: &Transaction<'_>, session: i64) -> rusqlite::Result<Vec<u32>> {
+    let text: Option<String> = transaction.query_row(
+        "SELECT redo FROM sessions WHERE row = ?1",
+        [session],
+        |row| row.get(0),
+    )?;
+    Ok(text
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default())
+}
+
+fn move_leaf(
+    transaction: &Transaction<'_>,
+    session: i64,
+    leaf: u32,
+    redo: &[u32],
+) -> rusqlite::Result<()> {
+    let redo = (!redo.is_empty()).then(|| serde_json::to_string(redo).unwrap_or_default());
     transaction
         .execute(
-            "UPDATE sessions SET leaf = ?2, version = version + 1 WHERE row = ?1",
-            params![session, leaf],
+            "UPDATE sessions SET leaf = ?2, redo = ?3, version = version + 1 WHERE row = ?1",
+            params![session, leaf, redo],
         )
         .map(drop)
 }

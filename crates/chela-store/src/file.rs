@@ -1,5 +1,6 @@
 //! One file of records: its format, and how it is opened.
 
+mod explain;
 mod format;
 mod opening;
 mod reading;

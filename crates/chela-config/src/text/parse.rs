@@ -3,7 +3,7 @@
 use super::duplicates::duplicates;
 use super::literal::{self, LiteralError};
 use super::scan::{self, UnclosedComment};
-use super::span::{after, before, between};
+use crate::span::{after, before, between};
 use super::words::{Inside, begins_element, closing, shown, unexpected_hint};
 use super::{MAX_BYTES, MAX_DEPTH, ParsedText, SyntaxProblem};
 use crate::diagnostic::Severity;

@@ -4,7 +4,7 @@ use chela_model::{Message, Usage};
 use chela_store::block_on;
 
 #[test]
-fn undo_moves_back_and_deletes_nothing() {
+fn undo_moves_and_redo_returns() {
     let fixture = Fixture::new();
     let sessions = &fixture.sessions;
     let session = fixture.session("agent:main:main");
@@ -28,11 +28,17 @@ fn undo_moves_back_and_deletes_nothing() {
     block_on(sessions.undo(&session)).unwrap().unwrap();
     assert!(block_on(sessions.context(&session)).unwrap().is_empty());
     assert!(block_on(sessions.undo(&session)).unwrap().is_none());
-    // Something else is said: what was taken back is off the branch and still there.
+    block_on(sessions.redo(&session)).unwrap().unwrap();
+    block_on(sessions.redo(&session)).unwrap().unwrap();
+    assert_eq!(block_on(sessions.branch(&session)).unwrap().len(), 6);
+    assert!(block_on(sessions.redo(&session)).unwrap().is_none());
+    // Something else is said: the way back is gone, the entries are not.
+    block_on(sessions.undo(&session)).unwrap().unwrap();
     block_on(sessions.append(&session, user("three"))).unwrap();
+    assert!(block_on(sessions.redo(&session)).unwrap().is_none());
     assert_eq!(
         lines(&block_on(sessions.context(&session)).unwrap()),
-        ["user: three"]
+        ["user: one", "assistant: 1[]", "user: three"]
     );
     assert_eq!(block_on(sessions.entries(&session)).unwrap().len(), 7);
 }

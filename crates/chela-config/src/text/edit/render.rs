@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::literal::quoted;
-use super::super::span::{after, between};
+use crate::span::{after, between};
 use super::Splice;
 use super::container::{indent_of, is_one_line, line_width};
 use super::diff::ValueReplacement;

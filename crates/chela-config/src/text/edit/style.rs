@@ -2,7 +2,7 @@
 
 use super::super::literal::quoted;
 use super::super::scan::{ends_line, is_plain_identifier};
-use super::super::span::after;
+use crate::span::after;
 use super::container::{ContainerLayout, indent_of, is_first_on_line, is_one_line};
 use crate::node::{ConfigNode, NodeKind, NodeMember};
 

@@ -29,6 +29,7 @@ mod listing;
 mod name;
 mod rank;
 mod scan;
+mod scan_report;
 mod settings;
 mod shown;
 mod signature;

@@ -14,7 +14,7 @@ use super::read::read_text;
 use super::{GatheredConfig, LoadedFile};
 use crate::diagnostic::{ConfigDiagnostic, Severity};
 use crate::key_path::{KeyPath, PathSegment};
-use crate::node::{INCLUDE, ConfigNode, FileId, NodeKind, NodeMember, NodeSpan};
+use crate::node::{ConfigNode, FileId, INCLUDE, NodeKind, NodeMember, NodeSpan};
 use crate::text::{MAX_BYTES, MAX_DEPTH};
 
 const MAX_LEVELS: usize = 10;

@@ -301,7 +301,10 @@ fn errors_say_what_to_do() {
     assert!(matches!(error, HistoryError::NoGit), "{error}");
 
     let broken = Home::with(&COMPLETE);
-    std::fs::create_dir(broken.dir.join(".git")).unwrap();
+    for part in [".git/objects", ".git/refs"] {
+        std::fs::create_dir_all(broken.dir.join(part)).unwrap();
+    }
+    broken.write(".git/HEAD", "no reference");
     let error = History::open(&broken.host, &broken.dir).unwrap_err();
     assert!(matches!(error, HistoryError::Failed { .. }), "{error}");
 }

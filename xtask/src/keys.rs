@@ -106,7 +106,7 @@ fn words_elsewhere(model: &Path) -> BTreeSet<String> {
     words
 }
 
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
+pub fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let Ok(entries) = std::fs::read_dir(folder) else {
         return files;

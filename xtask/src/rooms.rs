@@ -1,4 +1,6 @@
-//! Holds the rooms of the house apart: which crate may use which.
+//! Holds the rooms of the house apart: which crate may use which, and inside a crate which module.
+
+mod modules;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;

@@ -33,6 +33,7 @@ use crate::sandbox;
 use crate::secrets::redactor_for_prompts;
 use crate::skills::{listing_of, notices_of, skills_of};
 use crate::toolset;
+pub use crate::toolset::Size;
 use crate::trust::{custody_of, heartbeat_of};
 
 pub use chela_inspect::Assembled;
@@ -51,15 +52,6 @@ pub struct Ask {
     pub size: Size,
     /// The tools of a session that is under way. `None`: those the agent would get now.
     pub tools: Option<Vec<ToolSchema>>,
-}
-
-/// How much of the prompt a model can bear.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Size {
-    #[default]
-    Full,
-    /// Under a thousand tokens: the minimal sections, a few tools, the beginning of the files.
-    Short,
 }
 
 /// Whether the prompt speaks of this machine.
@@ -324,7 +316,6 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
             age: Condition::of(self.host(), workspace.dir()).age(),
             settings,
             execution: None,
-            extensions: &[],
             notices_seen: &BTreeSet::new(),
             custody: Some(&known.custody),
         })

@@ -22,7 +22,6 @@ use chela_tools::{
 };
 
 use crate::agent_memory::{MemoryAsk, agent_memory};
-use crate::assemble::Size;
 use crate::file_trust::FileTrust;
 use crate::sandbox;
 use crate::secrets::Vault;
@@ -98,6 +97,15 @@ const SHORT: [&str; 6] = [
     "memory_search",
     "web_fetch",
 ];
+
+/// How much of the prompt a model can bear.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Size {
+    #[default]
+    Full,
+    /// Under a thousand tokens: the minimal sections, a few tools, the beginning of the files.
+    Short,
+}
 
 /// The tools as `size` allows them.
 pub fn fitting(toolbox: Toolbox, size: Size) -> Toolbox {

@@ -15,8 +15,6 @@ use chela_workspace::trust::{
 };
 use chela_workspace::{OwnerNotice, Remark};
 
-pub use crate::turn::put_back;
-
 /// The files of an agent's workspace, under the rules of the config.
 pub fn custody_of(host: &Host, loaded: &Loaded, view: &AgentView) -> Custody {
     let guard = &loaded.config.guard;

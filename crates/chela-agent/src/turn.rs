@@ -29,7 +29,6 @@ mod told;
 mod tool_changes;
 mod wrote;
 
-use std::pin::Pin;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
@@ -39,7 +38,7 @@ use chela_ledger::Rewrite;
 use chela_model::{
     Chain, Event, Failure, Message, ModelError, Part, Response, Stage, StopReason, Usage,
 };
-use chela_tools::{Answer, Approver, Question};
+use chela_tools::Headless;
 use tokio::time::sleep;
 use tracing::Instrument;
 
@@ -98,7 +97,7 @@ pub(crate) async fn run_unheard(
         text: ask,
         images: Vec::new(),
     };
-    let mut turn = Turn::accept(talk, message, Source::Event, &Nobody).await?;
+    let mut turn = Turn::accept(talk, message, Source::Event, &Headless).await?;
     turn.chain = chain.unwrap_or(turn.chain);
     to_its_end(turn).await
 }
@@ -439,18 +438,5 @@ impl<'a> Turn<'a> {
             .append(&self.session, Body::TurnEnded { how })
             .await
             .map(drop)
-    }
-}
-
-/// Whoever a turn of the runtime is run for: shown nothing, and a yes is not to be had.
-struct Nobody;
-
-impl Surface for Nobody {
-    fn event(&self, _: TurnEvent) {}
-}
-
-impl Approver for Nobody {
-    fn ask<'a>(&'a self, _: &'a Question) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
-        Box::pin(std::future::ready(Answer::NOBODY))
     }
 }

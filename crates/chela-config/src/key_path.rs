@@ -1,6 +1,6 @@
 //! Paths into the config: `agents.list[0].model`, `models["openai/gpt-5"].alias`.
 
-use crate::text::span::cut;
+use crate::span::cut;
 
 /// A path from the root of the config to one value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

@@ -25,6 +25,7 @@ mod node;
 mod node_read;
 mod redact;
 mod schema;
+mod span;
 mod view;
 
 pub mod model;

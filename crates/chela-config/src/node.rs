@@ -4,6 +4,9 @@ use serde_json::{Map, Value};
 
 use crate::key_path::{KeyPath, PathSegment};
 
+/// The key whose value names files to be read in its place.
+pub(crate) const INCLUDE: &str = "$include";
+
 /// Which of the loaded files a value came from; an index into the list of files of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct FileId(pub u16);

@@ -10,7 +10,6 @@ mod include;
 mod read;
 mod substitute;
 
-pub(crate) use include::INCLUDE;
 pub(crate) use read::{ReadProblem, read_text};
 
 use std::path::{Path, PathBuf};

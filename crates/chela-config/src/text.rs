@@ -10,7 +10,6 @@ mod lines;
 mod literal;
 mod parse;
 mod scan;
-pub(crate) mod span;
 mod words;
 
 pub use lines::LineIndex;

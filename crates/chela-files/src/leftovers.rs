@@ -33,7 +33,7 @@ pub fn is_leftover(name: &OsStr) -> bool {
 
 /// The drafts in a folder (not in those below it) that were last written `older_than` before
 /// `now`: a process may still be at work on a younger one.
-pub fn leftovers_in(folder: &Path, older_than: Duration, now: SystemTime) -> Vec<PathBuf> {
+fn leftovers_in(folder: &Path, older_than: Duration, now: SystemTime) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return Vec::new();
     };
@@ -84,13 +84,6 @@ pub fn leftovers_below(
         open.extend(inside.map(|entry| (entry.path(), levels - 1)));
     }
     found.sort();
-    found
-}
-
-/// Removes the drafts of a folder that are old enough; gives those that went.
-pub fn sweep_leftovers(folder: &Path, older_than: Duration, now: SystemTime) -> Vec<PathBuf> {
-    let mut found = leftovers_in(folder, older_than, now);
-    found.retain(|draft| std::fs::remove_file(draft).is_ok());
     found
 }
 

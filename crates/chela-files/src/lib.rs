@@ -5,7 +5,7 @@
 //! - [`LockFile`] and [`PathLocks`]: one writer at a time, across threads and processes, with a
 //!   limit on every wait.
 //! - [`unified_diff`] and [`line_changes`]: what changed between two texts.
-//! - [`sweep_leftovers`]: drafts of processes that died are found by their names and go.
+//! - [`leftovers_below`]: drafts of processes that died are found by their names.
 //!
 //! This crate knows nothing of what is in a file, and of records in databases.
 
@@ -20,5 +20,5 @@ pub use draft::{
     ExpectedContent, FileDraft, FileMode, Placement, WriteError, create_file, write_file,
 };
 pub use folder::{create_private_folder, make_private};
-pub use leftovers::{is_leftover, leftovers_below, leftovers_in, sweep_leftovers};
+pub use leftovers::{is_leftover, leftovers_below};
 pub use lock::{LockError, LockFile, PathLocks};

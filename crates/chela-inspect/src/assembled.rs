@@ -8,8 +8,7 @@ use chela_model::ToolSchema;
 use chela_prompt::{Prompt, PromptInput};
 use chela_skills::AgentSkills;
 use chela_workspace::{BootstrapSettings, FileReport, OwnerNotice};
-
-use crate::report::{Limits, SandboxState};
+use serde::Serialize;
 
 /// A prompt and everything that is known about how it came to be.
 #[derive(Debug, Clone)]
@@ -31,4 +30,17 @@ pub struct Assembled {
     pub skills: Arc<AgentSkills>,
     /// The tools as they go with the request, besides the prompt.
     pub tools: Vec<ToolSchema>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Limits {
+    pub per_file: String,
+    pub total: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SandboxState {
+    pub mode: String,
+    pub sandboxed: bool,
 }

@@ -10,6 +10,7 @@ use chela_workspace::{FileReport, FileStatus, Need};
 use serde::Serialize;
 
 use crate::assembled::Assembled;
+pub use crate::assembled::{Limits, SandboxState};
 use crate::why::RawFiles;
 
 /// The answer to `context list`, `detail`, `map` and `json`.
@@ -120,19 +121,6 @@ impl Size {
             tokens: tokens::count(text),
         }
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Limits {
-    pub per_file: String,
-    pub total: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SandboxState {
-    pub mode: String,
-    pub sandboxed: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -8,13 +8,11 @@ use chela_core::Host;
 use chela_core::secret::Redactor;
 use tracing::Metadata;
 use tracing::level_filters::LevelFilter;
-use tracing::subscriber::SetGlobalDefaultError;
-use tracing_subscriber::layer::SubscriberExt;
 
 use crate::console::{ConsoleStyle, for_console};
 use crate::file::LogFile;
 use crate::filter::LogFilter;
-use crate::layer::{Hush, LogLayer};
+use crate::hush::Hush;
 use crate::line::LogLine;
 use crate::redaction::LogRedaction;
 
@@ -66,19 +64,7 @@ impl LogSettings {
 pub struct LogHandle(Arc<Shared>);
 
 impl LogHandle {
-    /// Begins to listen, for the whole process. Lines wait until [`LogHandle::configure`] says
-    /// where they go, or [`LogHandle::finish`] that nobody will.
-    pub fn install(
-        host: &Host,
-        standard: LogSettings,
-        redaction: LogRedaction,
-    ) -> Result<Self, SetGlobalDefaultError> {
-        let log = Self::new(host, standard, redaction);
-        tracing::subscriber::set_global_default(log.subscriber())?;
-        Ok(log)
-    }
-
-    fn new(host: &Host, standard: LogSettings, redaction: LogRedaction) -> Self {
+    pub(crate) fn new(host: &Host, standard: LogSettings, redaction: LogRedaction) -> Self {
         Self(Arc::new(Shared {
             host: host.clone(),
             filters: RwLock::new(Filters::of(&standard)),
@@ -88,10 +74,6 @@ impl LogHandle {
             }),
             redaction,
         }))
-    }
-
-    fn subscriber(&self) -> impl tracing::Subscriber + Send + Sync + 'static {
-        tracing_subscriber::registry().with(LogLayer(Arc::clone(&self.0)))
     }
 
     /// Says where lines go; those that waited go there too.

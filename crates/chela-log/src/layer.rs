@@ -1,45 +1,41 @@
 //! From a `tracing` statement to a line.
 
-use std::cell::Cell;
 use std::sync::Arc;
 
+use chela_core::Host;
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::SetGlobalDefaultError;
 use tracing::{Event, Metadata, Subscriber};
 use tracing_subscriber::Layer;
-use tracing_subscriber::layer::Context;
+use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::handle::Shared;
+use crate::handle::{LogHandle, LogSettings, Shared};
+use crate::hush::Hush;
 use crate::line::LogLine;
+use crate::redaction::LogRedaction;
 
 /// Longest text of one field, in bytes: a line is for reading.
 const MOST_TEXT: usize = 4_096;
 
-thread_local! {
-    /// Set while a line is on its way: what is said meanwhile, for example by what makes the
-    /// redactor, would wait for itself.
-    static UNDER_WAY: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Holds back what this thread says while it is there.
-#[derive(Debug)]
-pub(crate) struct Hush(());
-
-impl Hush {
-    /// `None` when one is there already.
-    pub fn begin() -> Option<Self> {
-        let before = UNDER_WAY.try_with(|under_way| under_way.replace(true));
-        (before == Ok(false)).then_some(Self(()))
+impl LogHandle {
+    /// Begins to listen, for the whole process. Lines wait until [`LogHandle::configure`] says
+    /// where they go, or [`LogHandle::finish`] that nobody will.
+    pub fn install(
+        host: &Host,
+        standard: LogSettings,
+        redaction: LogRedaction,
+    ) -> Result<Self, SetGlobalDefaultError> {
+        let log = Self::new(host, standard, redaction);
+        tracing::subscriber::set_global_default(log.subscriber())?;
+        Ok(log)
     }
-}
 
-impl Drop for Hush {
-    fn drop(&mut self) {
-        // A thread that ends has nothing more to say.
-        let _ = UNDER_WAY.try_with(|under_way| under_way.set(false));
+    pub(crate) fn subscriber(&self) -> impl tracing::Subscriber + Send + Sync + 'static {
+        tracing_subscriber::registry().with(LogLayer(Arc::clone(self.shared())))
     }
 }
 

@@ -13,6 +13,7 @@ mod console;
 mod file;
 mod filter;
 mod handle;
+mod hush;
 mod layer;
 mod line;
 mod panic_hook;

@@ -15,7 +15,8 @@ use serde_json::{Map, Value};
 
 use crate::file::make_private_folder;
 use crate::handle::{LogHandle, Shared};
-use crate::layer::{Hush, spans_here};
+use crate::hush::Hush;
+use crate::layer::spans_here;
 use crate::line::{LogLevel, LogLine};
 
 /// Longest wait for the report to be written.

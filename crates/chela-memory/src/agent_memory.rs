@@ -4,18 +4,21 @@
 //! of them takes for gone what another one knows. What a question has opened and read stays warm
 //! for the next one.
 
+mod keeper;
+
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use chela_core::Host;
 
 use crate::embed::Embedder;
-use crate::keeper::MemoryKeeper;
 use crate::memory::{Memory, OpenMemory, Warm};
 use crate::settings::MemorySettings;
 use crate::source::Places;
 use crate::store::StoreError;
 use crate::transcript::TranscriptSource;
+
+pub use keeper::{KeeperState, MemoryKeeper, VectorWork};
 
 /// What a memory is made of. Everything is owned: it goes from thread to thread.
 #[derive(Clone)]

@@ -7,7 +7,6 @@ pub mod remote;
 pub mod table;
 mod wordpiece;
 
-use crate::vector::Quantised;
 use table::{DIMENSIONS, Table};
 
 /// Which model made a vector. Vectors of different models are never compared.
@@ -125,10 +124,6 @@ pub struct LocalTable;
 impl LocalTable {
     /// Changes with the table, so that vectors of an older one are made again.
     pub const MODEL: &str = "table-2";
-
-    pub fn quantised(text: EmbedText<'_>) -> Quantised {
-        Quantised::of(&Self::vector(text))
-    }
 
     fn vector(text: EmbedText<'_>) -> [f32; DIMENSIONS] {
         let table = Table::built_in();

@@ -9,8 +9,6 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice))]
 
 mod agent_memory;
-mod compat;
-mod keeper;
 mod memory;
 mod snapshot;
 
@@ -41,7 +39,6 @@ pub mod words;
 #[cfg(test)]
 mod tests_support;
 
-pub use agent_memory::{AgentMemory, MemoryParts};
-pub use keeper::{KeeperState, MemoryKeeper, VectorWork};
+pub use agent_memory::{AgentMemory, KeeperState, MemoryKeeper, MemoryParts, VectorWork};
 pub use memory::{Ask, Found, Memory, OpenMemory, index_file};
 pub use settings::MemorySettings;

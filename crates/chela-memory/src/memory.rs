@@ -169,10 +169,6 @@ impl<'a> Memory<'a> {
         &self.store
     }
 
-    pub fn store_mut(&mut self) -> &mut Store {
-        &mut self.store
-    }
-
     /// What the owner should know about the index, from opening it and since.
     pub fn notices(&self) -> &[Notice] {
         &self.notices

@@ -5,6 +5,7 @@
 //! kinds are scaled per question before they are added: no constant fits all questions.
 
 mod closer;
+mod compat;
 mod copies;
 mod excerpt;
 mod feedback;
@@ -18,7 +19,6 @@ mod weights;
 use chela_core::{Audience, Trust};
 use rusqlite::Connection;
 
-use crate::compat;
 use crate::day::Day;
 use crate::embed::{EmbedError, Embedder};
 use crate::query::{Query, QueryKind};

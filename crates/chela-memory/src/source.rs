@@ -46,14 +46,6 @@ impl FileSource {
             Self::Sessions => "sessions",
         }
     }
-
-    pub fn from_name(name: &str) -> Self {
-        match name {
-            "extra" => Self::Extra,
-            "sessions" => Self::Sessions,
-            _ => Self::Memory,
-        }
-    }
 }
 
 /// What a look at the disk found.

@@ -1,13 +1,13 @@
 //! `memory_search` and `memory_get`: what the model calls, and the words it reads.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use chela_core::{Audience, Trust};
 
 use crate::memory::{Ask, Found, Memory};
 use crate::search::{Confidence, VectorState};
 use crate::settings::{Citations, ReadLimits, SourceKind};
-use crate::source::{self, FoundFile, Places};
+use crate::source::{self, FoundFile};
 use crate::store::StoreError;
 use crate::transcript::{self, SessionPage, TranscriptError, TranscriptSource};
 
@@ -312,11 +312,6 @@ fn cut(
         audience: Audience::Private,
         next: (end < total).then_some(end + 1),
     })
-}
-
-/// Where an agent keeps its notes, for messages.
-pub fn notes_folder(places: &Places) -> PathBuf {
-    places.workspace.join("memory")
 }
 
 #[cfg(test)]

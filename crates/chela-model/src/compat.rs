@@ -2,8 +2,16 @@
 
 use serde_json::{Map, Value};
 
+use crate::ToolMode;
 use crate::api::Family;
-use crate::{PromptProfile, ToolMode};
+
+/// How much of the prompt a model is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PromptProfile {
+    Full,
+    /// Under a thousand tokens.
+    Short,
+}
 
 /// How an endpoint differs from the letter of its protocol. The family sets it, `compat` of the
 /// config overrides it key by key.

@@ -12,7 +12,7 @@ use chela_core::{AgentId, Host, ok_or_debug, suggest};
 
 use crate::builtin::{BUILT_IN, built_in};
 use crate::chain::{Chain, Pace};
-use crate::provider::{Provider, ProviderSource};
+use crate::provider::Provider;
 use crate::{Api, Http, InfoSource, KeyWitness, ModelInfo, Target, Timer};
 
 /// The models there are: those of the config over the built-in endpoints.
@@ -245,8 +245,9 @@ impl Models {
         }
     }
 
-    /// A chain of one model that was found rather than configured.
-    pub fn chain_of(&self, target: Target) -> Chain {
+    /// A chain of one model.
+    #[cfg(test)]
+    pub(crate) fn chain_of(&self, target: Target) -> Chain {
         Chain::new(vec![target], Vec::new(), self.pace.clone())
     }
 
@@ -377,14 +378,6 @@ impl Models {
             params,
             call_timeout: None,
         })
-    }
-
-    /// Ids of the endpoints of the config.
-    pub fn configured_providers(&self) -> impl Iterator<Item = &str> {
-        self.providers
-            .iter()
-            .filter(|provider| provider.source == ProviderSource::Config)
-            .map(|provider| provider.id.as_str())
     }
 }
 

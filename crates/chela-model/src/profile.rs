@@ -1,15 +1,7 @@
 //! What a small model can bear: a short prompt, and tool calls it cannot get wrong.
 
 use crate::api::Family;
-use crate::{ModelInfo, ToolMode};
-
-/// How much of the prompt a model is given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PromptProfile {
-    Full,
-    /// Under a thousand tokens.
-    Short,
-}
+use crate::{ModelInfo, PromptProfile, ToolMode};
 
 /// Windows up to this size have no room for the whole prompt.
 const SMALL_WINDOW: u64 = 8_192;

@@ -31,7 +31,6 @@ pub struct Provider {
     pub context_window: Option<u64>,
     pub models: Vec<model::Model>,
     pub inject_num_ctx: Option<bool>,
-    pub source: ProviderSource,
     secrets: OnceCell<Credentials>,
     witness: OnceLock<KeyWitness>,
 }
@@ -45,12 +44,6 @@ pub enum Auth {
     Bearer,
     /// Not at all.
     None,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProviderSource {
-    Config,
-    BuiltIn,
 }
 
 /// How long to wait.
@@ -134,7 +127,6 @@ impl Provider {
             context_window: set.context_window,
             models: set.models.clone(),
             inject_num_ctx: set.inject_num_ctx,
-            source: ProviderSource::Config,
             secrets: OnceCell::new(),
             witness: OnceLock::new(),
             base_url,
@@ -165,7 +157,6 @@ impl Provider {
             context_window: None,
             models: Vec::new(),
             inject_num_ctx: None,
-            source: ProviderSource::BuiltIn,
             secrets: OnceCell::new(),
             witness: OnceLock::new(),
         }

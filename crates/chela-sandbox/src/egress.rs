@@ -126,7 +126,7 @@ async fn head(client: &mut UnixStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
     let mut buffer = [0; 4096];
     loop {
         let length = client.read(&mut buffer).await?;
-        bytes.extend(&buffer[..length]);
+        bytes.extend(buffer.get(..length).unwrap_or_default());
         if let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
             let rest = bytes.split_off(end + 4);
             return Ok((bytes, rest));

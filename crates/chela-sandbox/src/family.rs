@@ -265,7 +265,7 @@ fn relative(pid: i32) -> Option<Relative> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may hold anything, parentheses included.
     let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
-    let fields = std::str::from_utf8(&stat[after_name..]).ok()?;
+    let fields = std::str::from_utf8(stat.get(after_name..)?).ok()?;
     let mut fields = fields.split_ascii_whitespace();
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;

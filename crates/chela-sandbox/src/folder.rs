@@ -21,7 +21,7 @@ impl Folder {
             SandboxScope::Shared => "shared".to_owned(),
             SandboxScope::Session => {
                 let key = session.to_string().to_ascii_lowercase();
-                format!("session-{}", &ContentHash::of(key).to_string()[..16])
+                format!("session-{:.16}", ContentHash::of(key).to_string())
             }
         };
         Self {

@@ -12,6 +12,9 @@
 //! addresses of the machine is here too, so that the rest of the house need not ask which system
 //! it runs on.
 
+// This crate reads bytes of others: none of them may end a turn.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice))]
+
 mod bounds;
 mod bubblewrap;
 mod cgroup;

@@ -123,23 +123,5 @@ impl Daily {
     }
 }
 
-/// Whether a message is nothing but one of `session.resetTriggers`, or begins with one; gives
-/// what follows it.
-pub fn is_reset_trigger<'t>(loaded: &Loaded, text: &'t str) -> Option<&'t str> {
-    let text = text.trim();
-    loaded
-        .config
-        .session
-        .reset_triggers
-        .iter()
-        .find_map(|trigger| {
-            let head = text.get(..trigger.len())?;
-            let rest = &text[trigger.len()..];
-            let ends = rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || c == ':');
-            (!trigger.is_empty() && head.eq_ignore_ascii_case(trigger) && ends)
-                .then(|| rest.trim_start_matches(':').trim())
-        })
-}
-
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use chela_core::{ContentHash, Host, Trust};
+use chela_core::{Host, Trust};
 use serde::Serialize;
 
 use crate::catalog::{Catalog, Entry};
@@ -264,22 +264,6 @@ impl AgentSkills {
         let loaded = invoke::load(skill, entry, &self.host)?;
         uses.record(&skill.name, self.host.unix_time());
         Ok(loaded)
-    }
-
-    /// Skills of this snapshot whose SKILL.md is another one in a newer snapshot: a session that
-    /// read the old text should read again.
-    pub fn outdated<'a>(&'a self, newer: &Self) -> Vec<(&'a str, ContentHash)> {
-        let versions: BTreeMap<&str, ContentHash> = newer
-            .skills
-            .iter()
-            .map(|skill| (skill.skill().name.as_str(), skill.skill().version))
-            .collect();
-        let changed = |skill: &'a AgentSkill| {
-            let skill = skill.skill();
-            let version = versions.get(skill.name.as_str()).copied()?;
-            (version != skill.version).then_some((skill.name.as_str(), version))
-        };
-        self.skills.iter().filter_map(changed).collect()
     }
 }
 

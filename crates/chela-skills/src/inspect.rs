@@ -23,7 +23,7 @@ mod words;
 use chela_config::Severity;
 
 use crate::finding::Finding;
-use crate::trust::{ScanReport, ScanVerdict};
+use crate::scan_report::{ScanReport, ScanVerdict};
 use hosts::Known;
 pub use package::Package;
 pub(crate) use package::Sight;

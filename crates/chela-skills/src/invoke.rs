@@ -50,33 +50,6 @@ fn split_word(text: &str) -> (&str, &str) {
     (word, rest.trim())
 }
 
-/// The most `$name` references that one message may make.
-const MAX_MENTIONS: usize = 8;
-
-/// Names written as `$name` in a message, each once; `\$` is a plain dollar.
-pub fn mentions(message: &str) -> Vec<&str> {
-    let mut found: Vec<&str> = Vec::new();
-    for (at, _) in message.match_indices('$') {
-        let before = message.get(..at).unwrap_or_default().chars().next_back();
-        if before.is_some_and(|c| c == '\\' || c == '$' || c.is_alphanumeric()) {
-            continue;
-        }
-        let rest = message.get(at + 1..).unwrap_or_default();
-        let end = rest
-            .find(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_'))
-            .unwrap_or(rest.len());
-        let name = rest
-            .get(..end)
-            .unwrap_or_default()
-            .trim_end_matches(['-', '_']);
-        let is_word = name.starts_with(char::is_alphabetic);
-        if is_word && !found.contains(&name) && found.len() < MAX_MENTIONS {
-            found.push(name);
-        }
-    }
-    found
-}
-
 /// A skill made ready for a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadedSkill {

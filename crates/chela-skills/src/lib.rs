@@ -29,6 +29,7 @@ mod listing;
 mod name;
 mod rank;
 mod scan;
+mod scan_report;
 mod settings;
 mod shown;
 mod signature;
@@ -55,7 +56,7 @@ pub use front_matter::{
     read as read_skill_text,
 };
 pub use inspect::{Package, inspect};
-pub use invoke::{Call, LoadError, LoadedSkill, Resource, mentions, parse_call};
+pub use invoke::{Call, LoadError, LoadedSkill, Resource, parse_call};
 pub use library::{Library, Refreshed};
 pub use listing::{ListingReport, ListingRequest, SkillListing, entry_tokens, list};
 pub use name::{command_names, is_valid_name};

@@ -11,11 +11,12 @@ mod scanner;
 
 use serde::Serialize;
 
+pub use crate::scan_report::{ScanReport, ScanVerdict};
 pub use agent_hand::AgentHand;
 pub use lock::{
     FileChange, FileChangeKind, LockEntry, LockError, TrustLock, TrustNotice, TrustedBy, changes,
 };
-pub use scanner::{FirstLook, ScanReport, ScanVerdict, SkillContents, SkillScanner};
+pub use scanner::{FirstLook, SkillContents, SkillScanner};
 
 use crate::bundled;
 use crate::settings::OnChange;

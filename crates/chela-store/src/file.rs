@@ -1,6 +1,7 @@
 //! One file of records: its format, and how it is opened.
 
 mod examine;
+mod explain;
 mod format;
 mod opening;
 mod reading;

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::Elevation;
-use crate::approvals::{Document, Gate, GateSetup, Harden, Planned, Reviewer};
+use crate::approvals::{Document, Gate, GateSetup, Harden, Planned};
 use crate::foresight;
 use crate::handles::{self, Destination, Handles, NoHandles};
 use crate::process::{
@@ -57,8 +57,6 @@ pub struct CommandsSetup {
     pub redactor: Arc<Redactor>,
     /// Secrets that commands may have by name.
     pub handles: Arc<dyn Handles>,
-    /// Looks at commands before a person does, in mode `auto`.
-    pub reviewer: Option<Arc<dyn Reviewer>>,
     /// Where they run.
     pub sandbox: Arc<Standing>,
     /// Whether a call may ask to leave the sandbox at all (`tools.elevated.enabled`).
@@ -122,7 +120,6 @@ impl CommandsSetup {
             expires_after: expires_after.unwrap_or(Duration::from_secs(600)),
             redactor: Arc::default(),
             handles: Arc::new(NoHandles),
-            reviewer: None,
             leaving: match (&sandbox, config.tools.elevated.enabled) {
                 (Standing::Inside(_) | Standing::Refused { .. }, Some(true)) => Leaving::Possible,
                 _ => Leaving::Never,
@@ -222,7 +219,6 @@ impl ExecTool {
             config: setup.config.clone(),
             document: Document::path(&setup.host),
             expires_after: setup.expires_after,
-            reviewer: setup.reviewer.clone(),
         });
         Self {
             spec: spec(&setup),

@@ -33,8 +33,8 @@ pub enum ImageInput {
     No,
 }
 
-pub(crate) use change::in_words;
 pub use image::picture_mime;
+pub use patch::PatchedText;
 pub(crate) use patch::patch_text;
 
 /// Largest picture sent to a model, unless the config says otherwise.

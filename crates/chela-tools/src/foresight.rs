@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use reqwest::Url;
 use serde_json::{Map, Value};
 
-use crate::files::in_words;
-use crate::{Effect, SinkKind, Spec};
+use crate::spec::Spec;
+use crate::{Effect, SinkKind};
 
 /// One thing a call is about, in the one form that can be compared.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,13 +65,6 @@ pub struct FilePreview {
     pub before: Option<Vec<u8>>,
     /// `None`: it would be gone.
     pub after: Option<Vec<u8>>,
-}
-
-impl FilePreview {
-    /// What would change, in lines.
-    pub fn in_words(&self) -> String {
-        in_words(self.before.as_deref(), self.after.as_deref())
-    }
 }
 
 /// What a tool needs of the session it is used in.

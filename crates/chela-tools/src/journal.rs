@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use crate::files::in_words;
-
 /// Keeps what changes replace.
 pub trait Journal: Send + Sync {
     /// When this returns, what the change replaces is on the disk. When it fails, nothing could
@@ -32,11 +30,4 @@ pub struct FileChange<'a> {
     pub keeps: Option<&'a Path>,
     pub tool: &'a str,
     pub call: &'a str,
-}
-
-impl FileChange<'_> {
-    /// What changes, in lines.
-    pub fn in_words(&self) -> String {
-        in_words(self.before, self.after)
-    }
 }

@@ -18,6 +18,7 @@ mod output;
 mod plan;
 mod sessions;
 mod sessions_view;
+mod spec;
 mod subagents;
 mod tool;
 mod toolbox;
@@ -51,11 +52,12 @@ pub use sessions_view::{
     AgentRow, HistoryAsk, HistoryMessage, HistoryPage, NoSessions, SessionRow, SessionsError,
     SessionsView, StatusCard, ToolMessages,
 };
+pub use spec::Spec;
 pub use subagents::{
     Answered, Cleanup, Context, NoSpawner, Receipt, Refused, RunRow, SendAsk, Sending, SpawnAsk,
     Spawner, Which,
 };
-pub use tool::{Call, Progress, Prospect, Running, Spec, Tool};
+pub use tool::{Call, Progress, Prospect, Running, Tool};
 pub use toolbox::SECRETS;
 pub use toolbox::{
     ModelFacts, Prepared, ToolNameError, Toolbox, ToolboxSettings, check_own_names, places,

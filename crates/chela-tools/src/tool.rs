@@ -1,29 +1,14 @@
 //! What every tool is.
 
 use std::pin::Pin;
-use std::sync::Arc;
 
 use chela_core::ContentHash;
 use chela_guard::flow::Standing;
 use serde_json::{Map, Value};
 
 use crate::foresight::{self, CallTarget, CallWrites, FilePreview, ToolNeed};
-use crate::{Approver, Effect, Output, Sink};
-
-/// What is known of a tool before it runs. Cheap to clone: a tool may come from a server or an
-/// embedder while the program runs, so nothing of it is part of the program.
-#[derive(Debug, Clone)]
-pub struct Spec {
-    pub name: Arc<str>,
-    /// One or two sentences for the model. Never names a channel, a path of this machine or
-    /// anything else that changes: it is part of the cached prefix.
-    pub description: Arc<str>,
-    /// JSON Schema of the arguments: an object.
-    pub parameters: Arc<Value>,
-    pub effect: Effect,
-    /// The arguments through which it reaches the world, for the guard.
-    pub sinks: Arc<[Sink]>,
-}
+use crate::spec::Spec;
+use crate::{Approver, Effect, Output};
 
 /// A running call. Dropping it stops it, and whatever it started in the foreground.
 pub type Running<'a> = Pin<Box<dyn Future<Output = Output> + Send + 'a>>;

@@ -37,7 +37,6 @@ fn main() {
         age: WorkspaceAge::BrandNew,
         settings: &settings,
         execution: None,
-        extensions: &[],
         notices_seen: &seen,
         custody: None,
     };

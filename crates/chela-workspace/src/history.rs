@@ -10,7 +10,7 @@ mod past;
 
 use std::path::{Path, PathBuf};
 
-use chela_core::{AgentId, ContentHash, Host};
+use chela_core::{AgentId, Host};
 use serde::Serialize;
 
 use crate::core_file::CoreFile;
@@ -123,11 +123,6 @@ pub enum HistoryError {
     #[error(transparent)]
     Disk(#[from] DiskError),
 }
-
-/// Cheap to compute, and different whenever a core file may have changed: compare it before
-/// asking git.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Fingerprint(ContentHash);
 
 /// Whether `git init` was killed in this folder before it was done: without a head, a folder of
 /// objects and one of references git takes it for no repository.
@@ -255,20 +250,6 @@ fn failed(dir: &Path, args: &[&std::ffi::OsStr], error: GitError) -> HistoryErro
             dir,
             complaint,
         },
-    }
-}
-
-impl Fingerprint {
-    pub fn of(dir: &Path) -> Self {
-        let mut text = String::new();
-        for path in present_files(dir) {
-            let metadata = std::fs::symlink_metadata(dir.join(&path));
-            text.push_str(&format!(
-                "{path}\0{:?}\0",
-                metadata.map(|m| (m.len(), m.modified().ok())).ok()
-            ));
-        }
-        Self(ContentHash::of(text))
     }
 }
 

@@ -1,5 +1,5 @@
-//! Gathering the context files of one session: find, filter, read, let extensions adjust, share
-//! out the room, and keep account of every file, injected or not.
+//! Gathering the context files of one session: find, filter, read, share out the
+//! room, and keep account of every file, injected or not.
 
 mod candidate;
 
@@ -13,7 +13,6 @@ use chela_core::{AgentId, Audience, ContentHash, Origin, Trust};
 use crate::budget::{Claim, ClaimText, Share, share_out};
 use crate::context_file::ContextFile;
 use crate::core_file::{CoreFile, Need, PromptOrder};
-use crate::extension::{self, BootstrapContext, BootstrapExtension, Touched};
 use crate::markdown::heartbeat_has_work;
 use crate::notice::{PromptNotice, prompt_notice};
 use crate::read::{Located, Look, look};
@@ -25,7 +24,7 @@ use crate::workspace::Workspace;
 use candidate::{Candidate, NameUse, Place, candidates, gate};
 
 /// Which session wants its context files, and how.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct LoadRequest<'a> {
     pub agent: &'a AgentId,
     pub session: SessionScope,
@@ -36,7 +35,6 @@ pub struct LoadRequest<'a> {
     pub settings: &'a BootstrapSettings,
     /// The folder the session runs in, when it is not the workspace.
     pub execution: Option<ExecutionFolder<'a>>,
-    pub extensions: &'a [&'a dyn BootstrapExtension],
     /// Keys of prompt notices given in earlier sessions; matters to `TruncationWarning::Once`.
     pub notices_seen: &'a BTreeSet<ContentHash>,
     /// Who watches the files. `None`: every file is taken as it is.
@@ -89,7 +87,7 @@ pub struct LoadedContext {
 /// A file on its way into the prompt.
 struct Draft {
     place: Place,
-    touched: Touched,
+    file: ContextFile,
     /// Where its text came from, while that is still the text.
     source: Option<Arc<Source>>,
     hash: Option<ContentHash>,
@@ -102,11 +100,7 @@ pub(crate) fn load(workspace: &Workspace, request: &LoadRequest<'_>) -> LoadedCo
     for candidate in candidates(workspace, request) {
         drafts.extend(draft(workspace, request, candidate, &mut met));
     }
-    if !request.extensions.is_empty() {
-        drafts = extend(workspace, request, drafts);
-    }
-    drafts
-        .sort_by_cached_key(|draft| (draft.place, PromptOrder::of(&draft.touched.file.shown_path)));
+    drafts.sort_by_cached_key(|draft| (draft.place, PromptOrder::of(&draft.file.shown_path)));
     fit(&mut drafts, request.settings);
     finish(drafts, request)
 }
@@ -191,7 +185,7 @@ fn settled(
         _ => FileStatus::Blank,
     };
     let mut draft = candidate.into_draft(status);
-    let file = &mut draft.touched.file;
+    let file = &mut draft.file;
     file.raw_chars = source.raw_chars;
     draft.hash = Some(source.hash);
     draft.remarks.clone_from(&source.remarks);
@@ -246,7 +240,7 @@ fn absent(request: &LoadRequest<'_>, candidate: Candidate) -> Option<Draft> {
         .and_then(|(absent, _)| Remark::of_absence(absent, &candidate.shown_path, request.agent));
     if let Some((absent, Reads::Trusted { hash, text })) = &ruling {
         let mut draft = candidate.into_draft(FileStatus::Injected);
-        let file = &mut draft.touched.file;
+        let file = &mut draft.file;
         file.trust = file.trust.min(absent.judgement.trust);
         file.origin = Origin::File {
             path: file.shown_path.clone(),
@@ -270,7 +264,7 @@ fn absent(request: &LoadRequest<'_>, candidate: Candidate) -> Option<Draft> {
         let text = include_str!("../text/missing.txt")
             .trim()
             .replace("{name}", core.name());
-        draft.touched.file.content = text.into();
+        draft.file.content = text.into();
     }
     draft.remarks.extend(remark);
     Some(draft)
@@ -281,66 +275,23 @@ fn is_same_file(one: &Located, other: &Located) -> bool {
         || (one.stamp.identity != (0, 0) && one.stamp.identity == other.stamp.identity)
 }
 
-fn extend(workspace: &Workspace, request: &LoadRequest<'_>, mut drafts: Vec<Draft>) -> Vec<Draft> {
-    let context = BootstrapContext {
-        agent: request.agent,
-        workspace: &workspace.root,
-        session: request.session,
-        audience: request.audience,
-    };
-    for draft in &mut drafts {
-        if let Some(source) = &draft.source {
-            draft.touched.file.content = source.text();
-        }
-    }
-    for extension in request.extensions {
-        let touched = drafts.iter().map(|draft| draft.touched.clone()).collect();
-        let mut touched =
-            extension::apply(*extension, touched, &context, &request.settings.pins).into_iter();
-        for (draft, after) in drafts.iter_mut().zip(touched.by_ref()) {
-            if after.file.content != draft.touched.file.content {
-                draft.source = None;
-            }
-            draft.touched = after;
-        }
-        drafts.extend(touched.map(|touched| Draft {
-            place: Place::Workspace,
-            hash: touched.file.origin.hash(),
-            touched,
-            source: None,
-            remarks: Vec::new(),
-        }));
-        for draft in &mut drafts {
-            let file = &mut draft.touched.file;
-            if file.status.is_in_prompt() && !file.audience.may_reach(request.audience) {
-                file.status = FileStatus::FilteredByAudience;
-            }
-            let is_bootstrap = CoreFile::of(&file.name) == Some(CoreFile::Bootstrap);
-            if is_bootstrap && request.age == WorkspaceAge::Settled && file.status.is_in_prompt() {
-                file.status = FileStatus::NotBrandNew;
-            }
-        }
-    }
-    drafts
-}
-
 fn fit(drafts: &mut [Draft], settings: &BootstrapSettings) {
     let mut present: Vec<&mut Draft> = drafts
         .iter_mut()
-        .filter(|draft| draft.touched.file.status.is_in_prompt())
+        .filter(|draft| draft.file.status.is_in_prompt())
         .collect();
     let claims: Vec<Claim> = present
         .iter()
         .map(|draft| Claim {
-            name: draft.touched.file.shown_path.clone(),
+            name: draft.file.shown_path.clone(),
             text: match &draft.source {
                 Some(source) => ClaimText::File(Arc::clone(source)),
-                None => ClaimText::Plain(Arc::clone(&draft.touched.file.content)),
+                None => ClaimText::Plain(Arc::clone(&draft.file.content)),
             },
         })
         .collect();
     for (draft, share) in present.iter_mut().zip(share_out(&claims, settings)) {
-        let file = &mut draft.touched.file;
+        let file = &mut draft.file;
         match share {
             Share::NoRoom => {
                 file.status = FileStatus::OverTotalBudget {
@@ -384,7 +335,7 @@ fn finish(drafts: Vec<Draft>, request: &LoadRequest<'_>) -> LoadedContext {
     };
     let files = drafts
         .into_iter()
-        .map(|draft| draft.touched.file)
+        .map(|draft| draft.file)
         .filter(|file| file.status.is_in_prompt())
         .collect();
     LoadedContext {
@@ -396,7 +347,7 @@ fn finish(drafts: Vec<Draft>, request: &LoadRequest<'_>) -> LoadedContext {
 
 impl Draft {
     fn report(&self) -> FileReport {
-        let file = &self.touched.file;
+        let file = &self.file;
         FileReport {
             name: file.name.clone(),
             path: file.path.clone(),
@@ -413,17 +364,6 @@ impl Draft {
             audience: file.audience,
             zone: file.zone,
             remarks: self.remarks.clone(),
-            changes: self.touched.changes.clone(),
         }
-    }
-}
-
-impl std::fmt::Debug for LoadRequest<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LoadRequest")
-            .field("agent", &self.agent)
-            .field("session", &self.session)
-            .field("audience", &self.audience)
-            .finish_non_exhaustive()
     }
 }

@@ -3,13 +3,19 @@
 use chela_core::SessionKey;
 use chela_model::Usage;
 use chela_reply::Reply;
-use chela_tools::{Approver, Progress, Success};
+use chela_tools::{Approver, Headless, Progress, Success};
 use serde_json::Value;
 
 /// Whoever a turn is run for: shown what happens, asked what needs a yes.
 pub trait Surface: Approver {
     /// Called from the turn, in order. Must not block.
     fn event(&self, event: TurnEvent);
+}
+
+/// A turn of the runtime, or of a session that another one writes to: nobody watches, and a yes is
+/// not to be had.
+impl Surface for Headless {
+    fn event(&self, _: TurnEvent) {}
 }
 
 /// What happens during a turn.

@@ -57,8 +57,10 @@ section! {
     /// What bound conversations share.
     struct BindingSession {
         /// Direct messages.
+        [later]
         dm_scope: Option<DmScope>,
         /// Groups.
+        [later]
         group_scope: Option<GroupScope>,
     }
 }

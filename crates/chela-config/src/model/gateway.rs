@@ -31,6 +31,7 @@ section! {
         /// A gateway elsewhere.
         remote: GatewayRemote,
         /// What happens when this file changes.
+        [later]
         reload: GatewayReload,
         /// Encryption.
         tls: GatewayTls,

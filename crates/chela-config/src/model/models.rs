@@ -24,6 +24,7 @@ section! {
     /// Accounts at model providers.
     struct Auth {
         /// Accounts by name.
+        [later]
         profiles: BTreeMap<String, AuthProfile>,
         /// Order of accounts, by provider.
         order: BTreeMap<String, Vec<String>>,

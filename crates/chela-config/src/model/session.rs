@@ -8,14 +8,19 @@ section! {
     /// Conversations.
     struct Session {
         /// One per sender, or one for everybody.
+        [later]
         scope: SessionScope,
         /// What direct messages share.
+        [later]
         dm_scope: DmScope,
         /// What groups share.
+        [later]
         group_scope: GroupScope,
         /// The same person on several channels: one name to a list of `channel:id`.
+        [later]
         identity_links: BTreeMap<String, Vec<IdText>>,
         /// Name of the main session.
+        [later]
         main_key: String = "main".into(),
         /// When a session starts anew.
         reset: SessionReset,
@@ -24,6 +29,7 @@ section! {
         /// The same, by channel; wins over the others.
         reset_by_channel: BTreeMap<String, SessionReset>,
         /// Messages that start a session anew.
+        [later]
         reset_triggers: Vec<String> = ["/new", "/reset"].map(String::from).to_vec(),
         /// Older form of `reset.idleMinutes`.
         [min 1]

@@ -134,6 +134,7 @@ section! {
         /// Paired device that runs commands.
         node: Option<String>,
         /// Model that judges commands before a person is asked, in mode `auto`.
+        [later]
         reviewer: Foreign,
         /// Folders put in front of PATH.
         path_prepend: Vec<String>,
@@ -393,7 +394,7 @@ words! {
         Allowlist = "allowlist",
         /// What is on the list runs; a person is asked about the rest.
         Ask = "ask",
-        /// As `ask`, but a model looks first.
+        /// As `ask`; no model looks first yet.
         Auto = "auto",
         /// Everything runs.
         Full = "full",

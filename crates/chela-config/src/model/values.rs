@@ -9,7 +9,7 @@ use super::{ExtraPath, McpValue};
 use crate::node::{ConfigNode, NodeKind};
 use crate::node_read::{FromNode, ReadError};
 use crate::shape::{FixedValue, HasShape, TextForm, ValueShape};
-use crate::text::span::cut;
+use crate::span::cut;
 
 /// An object whose keys are not ours to name.
 pub type OpenMap = Map<String, Value>;

@@ -7,7 +7,7 @@ use chela_core::{Host, HostEnv};
 use super::read::{ReadProblem, read_text};
 use crate::diagnostic::{ConfigDiagnostic, Severity, SourcePlace};
 use crate::key_path::KeyPath;
-use crate::text::span::{after, before};
+use crate::span::{after, before};
 
 /// Names a `.env` in the current folder may not set: that folder can be anybody's download, and
 /// these decide which programs run and which files are trusted.

@@ -14,10 +14,8 @@ use super::read::read_text;
 use super::{GatheredConfig, LoadedFile};
 use crate::diagnostic::{ConfigDiagnostic, Severity};
 use crate::key_path::{KeyPath, PathSegment};
-use crate::node::{ConfigNode, FileId, NodeKind, NodeMember, NodeSpan};
+use crate::node::{ConfigNode, FileId, INCLUDE, NodeKind, NodeMember, NodeSpan};
 use crate::text::{MAX_BYTES, MAX_DEPTH};
-
-pub(crate) const INCLUDE: &str = "$include";
 
 const MAX_LEVELS: usize = 10;
 const MAX_PATH: usize = 4096;

@@ -4,7 +4,7 @@ use chela_core::HostEnv;
 
 use crate::key_path::{KeyPath, PathSegment};
 use crate::node::{ConfigNode, NodeKind, NodeSpan};
-use crate::text::span::cut;
+use crate::span::cut;
 
 /// A variable that is named in the config and not set, or empty.
 #[derive(Debug, Clone, PartialEq, Eq)]

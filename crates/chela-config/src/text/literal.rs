@@ -3,7 +3,7 @@
 use serde_json::Number;
 
 use super::scan::ends_line;
-use super::span::{after, cut};
+use crate::span::{after, cut};
 
 /// Why a literal cannot be read, and where exactly.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,11 +3,11 @@
 use super::duplicates::duplicates;
 use super::literal::{self, LiteralError};
 use super::scan::{self, UnclosedComment};
-use super::span::{after, before, between};
 use super::words::{Inside, begins_element, closing, shown, unexpected_hint};
 use super::{MAX_BYTES, MAX_DEPTH, ParsedText, SyntaxProblem};
 use crate::diagnostic::Severity;
 use crate::node::{ConfigNode, FileId, NodeKind, NodeMember, NodeSpan};
+use crate::span::{after, before, between};
 
 /// What becomes of a key that stands twice in one object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The smallest pieces of JSON5: white space, comments, identifiers.
 
-use super::span::after;
+use crate::span::after;
 
 /// A stretch of text between two tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 use std::ffi::OsStr;
 use std::time::{Duration, SystemTime};
 
-use super::{is_leftover, sweep_leftovers};
+use super::{is_leftover, leftovers_in};
 
 #[test]
 fn drafts_are_known_by_their_names_and_nothing_else_is() {
@@ -30,7 +30,7 @@ fn drafts_are_known_by_their_names_and_nothing_else_is() {
 }
 
 #[test]
-fn old_ones_go_and_young_ones_stay() {
+fn old_ones_are_found_and_young_ones_are_not() {
     let folder = tempfile::tempdir().unwrap();
     let draft = folder.path().join(".chela-00ff00ff00ff00ff-0.tmp");
     let note = folder.path().join("notes.md");
@@ -38,10 +38,6 @@ fn old_ones_go_and_young_ones_stay() {
     std::fs::write(&note, "mine").unwrap();
     let hour = Duration::from_secs(3600);
     let now = SystemTime::now();
-    assert!(sweep_leftovers(folder.path(), hour, now).is_empty());
-    assert_eq!(
-        sweep_leftovers(folder.path(), hour, now + 2 * hour),
-        [draft.clone()]
-    );
-    assert!(!draft.exists() && note.exists());
+    assert!(leftovers_in(folder.path(), hour, now).is_empty());
+    assert_eq!(leftovers_in(folder.path(), hour, now + 2 * hour), [draft]);
 }

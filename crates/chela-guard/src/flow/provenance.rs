@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use chela_core::{ContentHash, Origin, Trust};
 
 use super::atom::{self, AtomKind, Url};
-use crate::{Labelled, SinkKind};
+use crate::SinkKind;
 
 /// A stretch of text of one origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -163,15 +163,6 @@ impl Provenance {
             let seen = self.seen.entry(atom.text.as_str().into()).or_default();
             seen.made.get_or_insert(self.now);
         }
-    }
-
-    /// Adds what a tool brought back.
-    pub fn add_labelled(&mut self, text: &Labelled) -> SpanId {
-        self.add(Span {
-            text: text.text().to_owned(),
-            trust: text.trust(),
-            origin: text.origin().clone(),
-        })
     }
 
     fn note(&mut self, atom: &str, voice: Voice, place: Place) {

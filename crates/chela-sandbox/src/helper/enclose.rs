@@ -138,8 +138,9 @@ fn stay_on(count: u64) -> rustix::io::Result<()> {
     let count = usize::try_from(count).unwrap_or(usize::MAX).min(all.len());
     let first = std::process::id() as usize;
     let mut few = CpuSet::new();
-    for step in 0..count {
-        few.set(all[(first + step) % all.len()]);
+    let start = first.checked_rem(all.len()).unwrap_or(0);
+    for cpu in all.iter().cycle().skip(start).take(count) {
+        few.set(*cpu);
     }
     sched_setaffinity(None, &few)
 }

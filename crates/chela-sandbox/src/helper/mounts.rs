@@ -212,14 +212,16 @@ fn plain(field: &[u8]) -> PathBuf {
     let mut rest = field;
     while let Some((first, after)) = rest.split_first() {
         let code = after
-            .get(..3)
+            .split_at_checked(3)
             .filter(|_| *first == b'\\')
-            .and_then(|digits| std::str::from_utf8(digits).ok())
-            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
+            .and_then(|(digits, behind)| {
+                let digits = std::str::from_utf8(digits).ok()?;
+                Some((u8::from_str_radix(digits, 8).ok()?, behind))
+            });
         match code {
-            Some(byte) => {
+            Some((byte, behind)) => {
                 path.push(byte);
-                rest = &after[3..];
+                rest = behind;
             }
             None => {
                 path.push(*first);

@@ -44,8 +44,9 @@ fn loopback_up() -> io::Result<()> {
     send(&kernel, &message, SendFlags::empty())?;
     let mut answer = [0; 256];
     let (length, _) = recv(&kernel, &mut answer[..], RecvFlags::empty())?;
-    let code = answer[..length]
+    let code = answer
         .get(16..20)
+        .filter(|_| length >= 20)
         .and_then(|code| code.try_into().ok());
     match code.map(i32::from_ne_bytes) {
         Some(0) => Ok(()),

@@ -1,7 +1,7 @@
 use chela_config::load_text;
 use chela_core::{Host, SessionKey};
 
-use super::{ResetRules, is_reset_trigger};
+use super::ResetRules;
 
 fn rules(config: &str, key: &str, channel: Option<&str>) -> (Option<u8>, Option<u64>) {
     let loaded = load_text(&Host::fixed("/home/me"), config);
@@ -62,21 +62,4 @@ fn whichever_expires_first_wins() {
     assert_eq!(due(day, day, day + 61 * 60_000), Some("idle"));
     assert_eq!(due(day, day + four, day + four), Some("daily"));
     assert_eq!(due(day + four, day + four, day + four), None);
-}
-
-#[test]
-fn triggers_are_words_of_their_own() {
-    let loaded = load_text(
-        &Host::fixed("/home/me"),
-        "{session: {resetTriggers: ['/new', '/fresh']}}",
-    );
-    assert_eq!(is_reset_trigger(&loaded, " /NEW "), Some(""));
-    assert_eq!(
-        is_reset_trigger(&loaded, "/fresh: tell me"),
-        Some("tell me")
-    );
-    assert_eq!(is_reset_trigger(&loaded, "/new gpt"), Some("gpt"));
-    assert_eq!(is_reset_trigger(&loaded, "/newer"), None);
-    assert_eq!(is_reset_trigger(&loaded, "say /new"), None);
-    assert_eq!(is_reset_trigger(&loaded, "ü"), None);
 }

@@ -1,4 +1,4 @@
-use super::{Call, mentions, parse_call};
+use super::{Call, parse_call};
 use crate::fixture::Home;
 use crate::{Credential, LoadError, SkillEntry, Uses};
 
@@ -40,17 +40,6 @@ fn calls_are_read_as_typed() {
     for (typed, expected) in cases {
         assert_eq!(parse_call(typed), expected, "{typed}");
     }
-}
-
-#[test]
-fn mentions_are_words_after_a_dollar() {
-    assert_eq!(
-        mentions("use $pdf-tools and $mail, then $pdf-tools."),
-        ["pdf-tools", "mail"]
-    );
-    assert!(mentions(r"costs \$pdf, $5, a$b, $$x and $").is_empty());
-    let many: String = (0..20).map(|at| format!("$skill{at} ")).collect();
-    assert_eq!(mentions(&many).len(), 8);
 }
 
 #[test]

@@ -117,10 +117,6 @@ impl TrustLock {
         folder.is_some_and(|folder| self.folders.contains_key(&key(folder)))
     }
 
-    pub fn trusts_folder(&self, folder: &Path) -> bool {
-        self.folders.contains_key(&key(folder))
-    }
-
     /// The owner trusts this version of a skill.
     pub fn trust(&mut self, skill: &Skill, host: &Host) {
         let origin = self.entry(skill).and_then(|entry| entry.origin.clone());

@@ -2,41 +2,20 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 
 use chela_config::model::{Exec, ExecSecurity};
 use chela_core::{AgentId, ContentHash, Host, ok_or_debug};
 
 use super::document::{Document, DocumentError};
-use super::limits::{Answer, Review, Rules};
+use super::limits::{Answer, Rules};
 use super::listed::{List, Listed, exact_entry};
 use super::planned::{Form, Planned};
 use super::program::ProgramError;
 use super::show::{LONGEST_SHOWN, shown};
 use chela_guard::approval::{AnswerError, Approver, AskedCall, Asking, Question, Scope};
 use chela_guard::flow::Standing;
-
-/// A model gets this long to judge a command.
-const REVIEW_TIME: Duration = Duration::from_secs(30);
-
-/// A model that looks at commands before a person does. It can spare the person a question, not
-/// overrule an answer.
-pub trait Reviewer: Send + Sync {
-    fn review<'a>(
-        &'a self,
-        question: &'a Question,
-    ) -> Pin<Box<dyn Future<Output = Opinion> + Send + 'a>>;
-}
-
-/// What a reviewer thinks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Opinion {
-    Harmless,
-    /// A person should decide; why.
-    Doubtful(String),
-}
 
 /// What the gate of a session is made from.
 #[derive(Clone)]
@@ -48,7 +27,6 @@ pub struct GateSetup {
     pub document: PathBuf,
     /// A question lapses after this long.
     pub expires_after: Duration,
-    pub reviewer: Option<Arc<dyn Reviewer>>,
 }
 
 impl std::fmt::Debug for GateSetup {
@@ -88,7 +66,6 @@ pub struct Cleared {
 pub enum By {
     Policy,
     List,
-    Reviewer,
     Person,
     Session,
 }
@@ -192,18 +169,6 @@ impl Gate {
         }
         let id = self.setup.host.random_hex(3);
         let mut question = self.question(&planned, binds, listed, &id)?;
-        if rules.review == Review::Model
-            && remembers
-            && let Some(reviewer) = &self.setup.reviewer
-        {
-            let opinion = tokio::time::timeout(REVIEW_TIME, reviewer.review(&question)).await;
-            if opinion == Ok(Opinion::Harmless) {
-                return Ok(Cleared {
-                    planned: unchanged(&planned, binds)?,
-                    by: By::Reviewer,
-                });
-            }
-        }
         let asking = tokio::time::timeout(question.lasts(), approver.ask(&question));
         let answer = asking
             .await

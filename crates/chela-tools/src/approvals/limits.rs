@@ -23,14 +23,6 @@ pub struct Rules {
     pub unlisted: Answer,
     /// When a person should be asked and nobody answers.
     pub fallback: ExecSecurity,
-    /// A model looks before a person is asked.
-    pub review: Review,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Review {
-    Model,
-    None,
 }
 
 impl Rules {
@@ -71,7 +63,6 @@ impl Rules {
         listed: Answer::Ask,
         unlisted: Answer::Ask,
         fallback: ExecSecurity::Full,
-        review: Review::None,
     };
 
     #[must_use]
@@ -80,7 +71,6 @@ impl Rules {
             listed: self.listed.max(other.listed),
             unlisted: self.unlisted.max(other.unlisted),
             fallback: stricter(self.fallback, other.fallback),
-            review: self.review,
         }
     }
 
@@ -95,10 +85,6 @@ impl Rules {
             listed,
             unlisted,
             fallback: ExecSecurity::Full,
-            review: match mode {
-                ExecMode::Auto => Review::Model,
-                _ => Review::None,
-            },
         }
     }
 
@@ -116,7 +102,6 @@ impl Rules {
             listed,
             unlisted,
             fallback: ExecSecurity::Full,
-            review: Review::None,
         }
     }
 }

@@ -2,15 +2,13 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use chela_config::model::{Exec, ExecAsk, ExecMode, ExecSecurity};
 use chela_core::{AgentId, Host};
 
-use super::{
-    By, Document, Entry, Gate, GateSetup, Harden, Opinion, Planned, Refusal, Reviewer, exact,
-};
+use super::{By, Document, Entry, Gate, GateSetup, Harden, Planned, Refusal, exact};
 use crate::{Answer, Approver, Question, Scope};
 
 /// A person who gives one answer, writes down what was asked, and may do something meanwhile.
@@ -48,7 +46,6 @@ impl Approver for Person {
 struct Desk {
     folder: tempfile::TempDir,
     config: Exec,
-    reviewer: Option<Arc<dyn Reviewer>>,
 }
 
 fn desk(mode: ExecMode) -> Desk {
@@ -58,7 +55,6 @@ fn desk(mode: ExecMode) -> Desk {
             mode: Some(mode),
             ..Exec::default()
         },
-        reviewer: None,
     }
 }
 
@@ -95,7 +91,6 @@ impl Desk {
             config: self.config.clone(),
             document: self.document(),
             expires_after: Duration::from_secs(60),
-            reviewer: self.reviewer.clone(),
         })
     }
 
@@ -446,30 +441,6 @@ async fn what_a_person_is_shown_cannot_fool_them() {
         .clear(desk.plan(&long), Harden::No, &person)
         .await;
     assert!(matches!(refused, Err(Refusal::TooLong)));
-}
-
-struct Model(Opinion);
-
-impl Reviewer for Model {
-    fn review<'a>(&'a self, _: &'a Question) -> Pin<Box<dyn Future<Output = Opinion> + Send + 'a>> {
-        Box::pin(std::future::ready(self.0.clone()))
-    }
-}
-
-#[tokio::test]
-async fn a_reviewer_spares_a_question_and_no_more() {
-    let mut desk = desk(ExecMode::Auto);
-    assert!(!desk.runs("ls").await);
-    desk.reviewer = Some(Arc::new(Model(Opinion::Harmless)));
-    assert_eq!(
-        desk.ask("ls", Some(Scope::Deny)).await.unwrap(),
-        By::Reviewer
-    );
-    desk.reviewer = Some(Arc::new(Model(Opinion::Doubtful("x".to_owned()))));
-    assert!(!desk.runs("ls").await);
-    desk.reviewer = Some(Arc::new(Model(Opinion::Harmless)));
-    desk.config.ask = Some(ExecAsk::Always);
-    assert!(!desk.runs("ls").await);
 }
 
 #[test]

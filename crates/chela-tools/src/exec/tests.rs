@@ -54,7 +54,6 @@ fn desk_in(mode: Option<ExecMode>, sandbox: Standing, leaving: Leaving) -> Desk 
         expires_after: Duration::from_secs(60),
         redactor: Arc::default(),
         handles: std::sync::Arc::new(crate::handles::NoHandles),
-        reviewer: None,
         sandbox: Arc::new(sandbox),
         leaving,
     });

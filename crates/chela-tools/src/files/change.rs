@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{counted, text};
+use crate::{FileChange, FilePreview};
 
 /// The lines that differ between two texts, without the equal ones before and after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +41,22 @@ impl Change {
     }
 }
 
+impl FileChange<'_> {
+    /// What changes, in lines.
+    pub fn in_words(&self) -> String {
+        in_words(self.before, self.after)
+    }
+}
+
+impl FilePreview {
+    /// What would change, in lines.
+    pub fn in_words(&self) -> String {
+        in_words(self.before.as_deref(), self.after.as_deref())
+    }
+}
+
 /// What becomes of a file, in a few words; `None` stands for no file.
-pub(crate) fn in_words(before: Option<&[u8]>, after: Option<&[u8]>) -> String {
+fn in_words(before: Option<&[u8]>, after: Option<&[u8]>) -> String {
     match (before, after) {
         (None, Some(after)) => format!("created ({})", size(after)),
         (Some(before), None) => format!("deleted ({})", size(before)),

@@ -20,7 +20,6 @@ use super::{
     Files, MOST_FILE_BYTES, MOST_TRIES, as_targets, busy, counted, keeps_changing, real_path,
 };
 use crate::blocking::{Blocking, Foreseen, Foresight, Job};
-use crate::fuzzing::PatchedText;
 use crate::place::{Access, EntryKind, PlaceError, Spot};
 use crate::schema::{Kind, Schema};
 use crate::{
@@ -65,6 +64,15 @@ pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
         act: patch,
         },
     })
+}
+
+/// What a section of a patch makes of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PatchedText {
+    /// No line was to go.
+    pub adds_only: bool,
+    /// None when its lines are not there.
+    pub text: Option<String>,
 }
 
 /// What each changed file of a patch would be, if all of them had this text.

@@ -97,7 +97,6 @@ impl Plain {
             age: self.age,
             settings: &self.settings,
             execution: None,
-            extensions: &[],
             notices_seen: &self.seen,
             custody: None,
         }

@@ -7,7 +7,6 @@
 )]
 
 mod bad_input;
-mod extension;
 mod history;
 mod home;
 mod limits;

@@ -1,8 +1,8 @@
 //! How the elements of an object or a list lie in the text.
 
 use super::super::scan::{TriviaKind, ends_line, trivia_at};
-use super::super::span::{after, before, between, blank_length};
 use crate::node::{ConfigNode, NodeKind};
+use crate::span::{after, before, between, blank_length};
 
 /// An object or a list in the text.
 #[derive(Debug)]

@@ -10,8 +10,8 @@ use super::diff::ElementInsertion;
 use super::render::{is_plain, on_lines, one_line};
 use super::style::{TextStyle, WIDTH};
 use crate::node::ConfigNode;
+use crate::span::{after, between, blank_length};
 use crate::text::scan::{ends_line, trivia_at};
-use crate::text::span::{after, between, blank_length};
 
 pub fn insertions(text: &str, style: &TextStyle, all: &[ElementInsertion<'_>]) -> Vec<Splice> {
     all.iter()

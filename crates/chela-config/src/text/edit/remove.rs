@@ -3,8 +3,8 @@
 use super::Splice;
 use super::container::{ContainerLayout, tail};
 use super::diff::ElementRemoval;
+use crate::span::{after, before, between, blank_length};
 use crate::text::scan::ends_line;
-use crate::text::span::{after, before, between, blank_length};
 
 pub fn removals(text: &str, all: &[ElementRemoval<'_>]) -> Vec<Splice> {
     let mut ranges: Vec<(usize, usize)> = all

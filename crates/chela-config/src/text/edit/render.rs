@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::super::literal::quoted;
-use super::super::span::{after, between};
 use super::Splice;
 use super::container::{indent_of, is_one_line, line_width};
 use super::diff::ValueReplacement;
 use super::style::{TextStyle, WIDTH};
+use crate::span::{after, between};
 
 pub fn replacements(text: &str, style: &TextStyle, all: &[ValueReplacement<'_>]) -> Vec<Splice> {
     all.iter()

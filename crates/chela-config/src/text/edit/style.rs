@@ -2,9 +2,9 @@
 
 use super::super::literal::quoted;
 use super::super::scan::{ends_line, is_plain_identifier};
-use super::super::span::after;
 use super::container::{ContainerLayout, indent_of, is_first_on_line, is_one_line};
 use crate::node::{ConfigNode, NodeKind, NodeMember};
+use crate::span::after;
 
 /// Longer lines than this are broken up.
 pub const WIDTH: usize = 100;

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{EditError, KeyExisted, json_type_name};
 use crate::key_path::{KeyPath, PathSegment};
-use crate::sources::INCLUDE;
+use crate::node::INCLUDE;
 
 /// Puts `value` at `path`, making what is missing on the way.
 pub fn put(root: &mut Value, path: &KeyPath, value: Value) -> Result<(), EditError> {

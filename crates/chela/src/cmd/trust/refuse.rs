@@ -1,6 +1,6 @@
 //! `chela trust refuse`: the owner's no. The former text stands.
 
-use chela_agent::trust::put_back;
+use chela_agent::turn::put_back;
 use chela_core::ok_or_warn;
 use chela_workspace::trust::State;
 use chela_workspace::{Author, History};

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::agent_memory::{AgentMemory, MemoryParts};
+use super::{AgentMemory, MemoryParts};
 use crate::embed::{EmbedCost, Price};
 use crate::index::{Depth, SyncOutcome, SyncReport};
 use crate::memory::Warm;

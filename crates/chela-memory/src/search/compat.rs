@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use chela_core::Audience;
 use rusqlite::Connection;
 
-use crate::search::{Explain, Ranked, SearchRequest};
+use super::{Explain, Ranked, SearchRequest};
 use crate::snapshot::Snapshot;
 
 const VECTOR_WEIGHT: f32 = 0.7;

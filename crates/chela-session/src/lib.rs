@@ -34,7 +34,7 @@ mod tests_support;
 pub use context::context;
 pub use entry::{
     Body, BranchSummary, Compaction, Custom, CustomMessage, Entry, EntryId, Label, Meta, Sender,
-    Source,
+    Source, SpeakerMark,
 };
 pub use import::{ImportError, Imported};
 pub use list::{Filter, Show};

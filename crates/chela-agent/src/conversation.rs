@@ -23,11 +23,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chela_config::AgentView;
-use chela_core::{AgentId, Audience, SessionForm, SessionKey, ok_or_debug, ok_or_warn};
+use chela_core::{AgentId, Audience, SessionForm, SessionKey, Speaker, ok_or_debug, ok_or_warn};
 use chela_guard::flow::{Provenance, Taint};
 use chela_model::{Chain, ResolveError, Usage};
 use chela_tools::exec::Commands;
-use chela_tools::{Policy, PolicyAsk, Sender, Tool, Toolbox, check_own_names};
+use chela_tools::{Policy, PolicyAsk, Tool, Toolbox, check_own_names};
 use tokio::sync::Notify;
 
 use crate::agent::{Agents, OpenError};
@@ -50,19 +50,35 @@ pub(crate) use seen::{GuardMark, Seen};
 pub(crate) use skill_bound::SkillBound;
 pub use waking::Background;
 
-/// Which conversation is wanted. What is left open follows from the config.
-#[derive(Debug, Clone, Default)]
+/// Which conversation is wanted. What is left open follows from the config; who speaks is always
+/// said.
+#[derive(Debug, Clone)]
 pub struct ConversationAsk {
     pub agent: Option<AgentId>,
     pub session: Option<SessionKey>,
     /// A model for this process alone; the session's own choice is kept.
     pub model: Option<String>,
-    /// Who writes, for rules per sender.
-    pub sender: Option<Sender>,
+    /// Who writes: whether it is the owner, and the rules per sender.
+    pub speaker: Speaker,
     pub channel: Option<String>,
     pub tools: ToolUse,
     /// Tools of whoever embeds the agent. Policy and guard hold for them as for any other.
     pub own: OwnTools,
+}
+
+impl ConversationAsk {
+    /// The main conversation of the default agent with this speaker.
+    pub fn new(speaker: Speaker) -> Self {
+        Self {
+            agent: None,
+            session: None,
+            model: None,
+            speaker,
+            channel: None,
+            tools: ToolUse::default(),
+            own: OwnTools::default(),
+        }
+    }
 }
 
 /// Tools made elsewhere.
@@ -460,7 +476,7 @@ impl Conversation {
             session: &self.key,
             provider: model.map(|(provider, _)| provider),
             model: model.map(|(_, model)| model),
-            sender: self.ask.sender.as_ref(),
+            sender: self.ask.speaker.sender(),
             sandboxed: self.commands.sandbox().sandboxed(),
         }))
     }

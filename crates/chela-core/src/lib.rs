@@ -12,6 +12,7 @@ mod logged;
 mod origin;
 mod session_key;
 mod severity;
+mod speaker;
 mod spending;
 
 pub mod cut;
@@ -32,6 +33,7 @@ pub use session_key::{
     ThreadWord,
 };
 pub use severity::Severity;
+pub use speaker::{OwnerProof, Sender, Speaker};
 pub use spending::{Prices, Usage, micro_dollars};
 
 /// For the macros of this crate: whoever uses them need not name it.

@@ -116,6 +116,10 @@ pub struct Meta {
     pub lead: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sender: Option<Sender>,
+    /// Of a user message: who spoke. Messages of the time when there was only the terminal have
+    /// none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speaker: Option<SpeakerMark>,
     /// Of a user message: what made it.
     #[serde(skip_serializing_if = "Source::is_person")]
     pub source: Source,
@@ -143,6 +147,44 @@ pub struct Sender {
     /// The channel's own id of the message, for replies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
+}
+
+/// Who spoke, as it stands in a transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SpeakerMark {
+    /// The owner, by proof.
+    Owner,
+    /// Whoever `sender` says.
+    Sender,
+    /// The runtime, or another session through it.
+    Runtime,
+    /// What stands there cannot be read: nobody known.
+    Unreadable,
+}
+
+impl From<&chela_core::Speaker> for SpeakerMark {
+    fn from(speaker: &chela_core::Speaker) -> Self {
+        match speaker {
+            chela_core::Speaker::Owner(_) => Self::Owner,
+            chela_core::Speaker::Sender(_) => Self::Sender,
+            chela_core::Speaker::Runtime => Self::Runtime,
+        }
+    }
+}
+
+/// Never fails, whatever stands there: a message must not vanish because its speaker cannot be
+/// read.
+impl<'de> Deserialize<'de> for SpeakerMark {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        Ok(match value.as_str() {
+            Some("owner") => Self::Owner,
+            Some("sender") => Self::Sender,
+            Some("runtime") => Self::Runtime,
+            _ => Self::Unreadable,
+        })
+    }
 }
 
 /// What made a user message. Only a person keeps a session fresh.

@@ -34,7 +34,7 @@ pub use begun::RecordLoss;
 pub use context::context;
 pub use entry::{
     Body, BranchSummary, Compaction, Custom, CustomMessage, Entry, EntryId, Label, Meta, Sender,
-    Source,
+    Source, SpeakerMark,
 };
 pub use import::{ImportError, Imported};
 pub use kept_transcripts::Branch;

@@ -12,9 +12,9 @@ use chela_config::{AgentView, Loaded};
 use chela_core::SessionKey;
 use serde::Serialize;
 
+pub use chela_core::Sender;
 pub use chela_sandbox::Sandboxed;
 pub use names::{Names, is_built_in};
-pub use sender::Sender;
 
 /// What decides a policy.
 #[derive(Debug, Clone, Copy)]

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use chela_agent::agent::Agents;
 use chela_agent::conversation::{Conversation, ConversationAsk, Inbound};
 use chela_agent::turn::{Surface, TurnEvent};
-use chela_core::{Clock, Entropy, Host, SessionKey};
+use chela_core::{Clock, Entropy, Host, OwnerProof, SessionKey, Speaker};
 use chela_store::block_on;
 use chela_tools::{Answer, Approver, Question, Scope};
 use serde_json::json;
@@ -78,7 +78,7 @@ pub fn conversation(agents: &Arc<Agents>, number: usize) -> Conversation {
     let session = SessionKey::parse(&format!("agent:main:bench-{number}")).expect("a key");
     let ask = ConversationAsk {
         session: Some(session),
-        ..ConversationAsk::default()
+        ..ConversationAsk::new(Speaker::Owner(OwnerProof::terminal()))
     };
     block_on(agents.conversation(ask)).expect("a conversation")
 }

@@ -13,7 +13,7 @@ use chela_agent::agent::Agents;
 use chela_agent::conversation::{ConversationAsk, Inbound, OwnTools};
 use chela_agent::turn::{Surface, TurnEvent};
 use chela_config::model::GuardPolicy;
-use chela_core::{ContentHash, Entropy, Host, Origin, SessionKey, Trust};
+use chela_core::{ContentHash, Entropy, Host, Origin, OwnerProof, SessionKey, Speaker, Trust};
 use chela_guard::approval::shown;
 use chela_guard::{Effect, ExternalSource, Labelled};
 use chela_reply::Reply;
@@ -132,7 +132,7 @@ impl Stage {
         let talk = block_on(self.agents.conversation(ConversationAsk {
             session: Some(session),
             own: OwnTools(self.tools(traces, play, &memory)),
-            ..ConversationAsk::default()
+            ..ConversationAsk::new(Speaker::Owner(OwnerProof::terminal()))
         }))
         .map_err(|error| error.to_string())?;
         let surface = Watching {

@@ -1,5 +1,6 @@
 //! How far commands may leave the sandbox, for the message at hand.
 
+use chela_core::Speaker;
 use chela_sandbox::Standing;
 use chela_tools::{Elevation, ElevationAsk, ElevationWho as Who, elevation};
 
@@ -30,10 +31,10 @@ impl Conversation {
         if self.source != Source::Person || self.key.is_subagent() {
             return Who::Nobody;
         }
-        match (&self.ask.sender, &self.ask.channel) {
-            (Some(sender), _) => Who::Sender(sender),
-            (None, None) => Who::Terminal,
-            (None, Some(_)) => Who::Nobody,
+        match (&self.ask.speaker, &self.ask.channel) {
+            (Speaker::Sender(sender), _) => Who::Sender(sender),
+            (Speaker::Owner(_), None) => Who::Terminal,
+            (Speaker::Owner(_), Some(_)) | (Speaker::Runtime, _) => Who::Nobody,
         }
     }
 }

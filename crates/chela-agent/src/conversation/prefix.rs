@@ -142,7 +142,7 @@ impl Conversation {
             view: &self.view,
             session: &self.key,
             model: chain.map(|chain| chain.primary().info()),
-            sender: self.ask.sender.as_ref(),
+            sender: self.ask.speaker.sender(),
             skills: &skills,
             spool: Some(agents.spool(&self.view.id, &self.key)),
             sessions: self.desk(),

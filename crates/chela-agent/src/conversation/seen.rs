@@ -21,7 +21,7 @@ use crate::turn::{BlockKind, Sent};
 use crate::withheld::Withheld;
 use chela_session::{
     Body, Custom, CustomMessage, Entry, EntryId, Meta, Sender, Session, SessionError, SessionId,
-    Source,
+    Source, SpeakerMark,
 };
 
 /// The kind of entry that keeps what the owner decided.
@@ -81,6 +81,8 @@ struct Reading {
     session: Option<SessionId>,
     read: usize,
     last: Option<EntryId>,
+    /// A message said who spoke: from there on one that does not is nobody's.
+    names_speakers: bool,
     /// Calls by id, for the marks about them.
     calls: HashMap<String, ToolCall>,
 }
@@ -178,7 +180,9 @@ impl Reading {
                 let lead = usize::try_from(meta.lead).unwrap_or(0).min(content.len());
                 let (runtime, told) = content.split_at(lead);
                 self.add_kept(runtime, trust_of_blocks(&meta.details));
-                let (trust, origin) = told_by(meta, ear.owners);
+                self.names_speakers |= meta.speaker.is_some();
+                let speaker = speaker_of(meta, self.names_speakers);
+                let (trust, origin) = told_by(meta, speaker, ear.owners);
                 self.seen.add(Span {
                     text: text_of(told),
                     trust,
@@ -326,29 +330,45 @@ impl Conversation {
     }
 }
 
-/// Whose words a message is. Only the owner's own name anything.
-fn told_by(meta: &Meta, owners: &[String]) -> (Trust, Origin) {
+/// Who spoke, by the record. Before speakers were recorded there was only the terminal, and what
+/// made a message other than a person was the runtime.
+fn speaker_of(meta: &Meta, names_speakers: bool) -> SpeakerMark {
+    match (meta.speaker, &meta.sender) {
+        (Some(speaker), _) => speaker,
+        (None, _) if names_speakers => SpeakerMark::Unreadable,
+        (None, _) if meta.source != Source::Person => SpeakerMark::Runtime,
+        (None, Some(_)) => SpeakerMark::Sender,
+        (None, None) => SpeakerMark::Owner,
+    }
+}
+
+/// Whose words a message is. Only the owner's own name anything; what does not fit together is
+/// nobody's known.
+fn told_by(meta: &Meta, speaker: SpeakerMark, owners: &[String]) -> (Trust, Origin) {
     let channel = |name: &str| Origin::Channel {
         channel: name.to_owned(),
         message: String::new(),
         hash: ContentHash::of(""),
     };
-    match (&meta.label, meta.source, &meta.sender) {
+    let sender = meta.sender.as_ref();
+    let of_sender = sender.and_then(|sender| sender.channel.as_deref());
+    match (&meta.label, meta.source, speaker) {
         // A session that writes to another is an agent, however far it is trusted.
         (Some(label), _, _) => (label.trust.min(Trust::Agent), label.origin.clone()),
         (None, Source::Session, _) => (Trust::External, channel("session")),
-        (None, Source::Person, Some(sender)) if !is_owner(sender, owners) => (
-            Trust::External,
-            channel(sender.channel.as_deref().unwrap_or("unknown")),
-        ),
-        (None, Source::Person, sender) => {
-            let name = sender.as_ref().and_then(|sender| sender.channel.as_deref());
-            (Trust::Owner, channel(name.unwrap_or("terminal")))
+        (None, Source::Person, SpeakerMark::Owner) => {
+            (Trust::Owner, channel(of_sender.unwrap_or("terminal")))
         }
-        (None, Source::Heartbeat | Source::Cron, _) => {
+        (None, Source::Person, SpeakerMark::Sender)
+            if sender.is_some_and(|sender| is_owner(sender, owners)) =>
+        {
+            (Trust::Owner, channel(of_sender.unwrap_or("terminal")))
+        }
+        (None, Source::Heartbeat | Source::Cron, SpeakerMark::Runtime) => {
             (Trust::Operator, Origin::config("heartbeat"))
         }
-        (None, Source::Event, _) => (Trust::Operator, Origin::Runtime),
+        (None, Source::Event, SpeakerMark::Runtime) => (Trust::Operator, Origin::Runtime),
+        (None, _, _) => (Trust::External, channel(of_sender.unwrap_or("unknown"))),
     }
 }
 
@@ -365,12 +385,19 @@ pub(crate) fn is_owner(sender: &Sender, owners: &[String]) -> bool {
         })
 }
 
-/// The lowest trust of the blocks the runtime sent.
+/// The lowest trust of the blocks the runtime sent. A label that cannot be read means foreign;
+/// where none was written, the words are the runtime's own.
 fn trust_of_blocks(details: &Value) -> Trust {
-    let sent: Vec<Sent> = details
-        .get("runtime")
-        .and_then(|marks| serde_json::from_value(marks.clone()).ok())
-        .unwrap_or_default();
+    let Some(marks) = details.get("runtime") else {
+        return Trust::Operator;
+    };
+    let sent: Vec<Sent> = match serde_json::from_value(marks.clone()) {
+        Ok(sent) => sent,
+        Err(error) => {
+            tracing::warn!(%error, "the labels of runtime text cannot be read: it counts as foreign");
+            return Trust::External;
+        }
+    };
     sent.iter()
         .map(|block| block.trust)
         .fold(Trust::Operator, Trust::join)
@@ -383,3 +410,6 @@ fn text_of(parts: &[Part]) -> String {
     });
     texts.collect::<Vec<_>>().join("\n")
 }
+
+#[cfg(test)]
+mod tests;

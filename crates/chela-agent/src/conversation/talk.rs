@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use chela_config::model::{ElevatedLevel, ReasoningVisibility, ThinkingLevel, VerboseLevel};
-use chela_core::{Origin, SessionKey, Trust, ok_or_debug};
+use chela_core::{Origin, SessionKey, Speaker, Trust, ok_or_debug};
 use chela_model::{HOW_TO_GET_ONE, Thinking};
 use chela_sandbox::Standing;
 use chela_skills::{LoadedSkill, Uses};
@@ -28,10 +28,14 @@ impl Talk for Conversation {
     }
 
     fn sender(&self) -> String {
-        let sender = self.ask.sender.as_ref();
-        sender
-            .and_then(|sender| sender.id.clone().or_else(|| sender.name.clone()))
-            .unwrap_or_else(|| "you, at this terminal".to_owned())
+        match &self.ask.speaker {
+            Speaker::Owner(_) => "you, at this terminal".to_owned(),
+            Speaker::Sender(sender) => {
+                let name = sender.id.clone().or_else(|| sender.name.clone());
+                name.unwrap_or_else(|| "somebody without a name".to_owned())
+            }
+            Speaker::Runtime => "the runtime".to_owned(),
+        }
     }
 
     fn setting(&self, which: Setting) -> Option<String> {
@@ -236,10 +240,12 @@ impl Talk for Conversation {
     }
 
     fn is_owner(&self) -> bool {
-        match self.sender_of_record() {
-            Some(sender) => seen::is_owner(&sender, &self.view.owner_allow_from.value),
-            // Whoever sits at this terminal.
-            None => true,
+        match &self.ask.speaker {
+            Speaker::Owner(_) => true,
+            Speaker::Sender(_) => self
+                .sender_of_record()
+                .is_some_and(|sender| seen::is_owner(&sender, &self.view.owner_allow_from.value)),
+            Speaker::Runtime => false,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chela_core::ok_or_warn;
+use chela_core::{Speaker, ok_or_warn};
 use chela_tools::{Answered, Headless, Refused, SendAsk};
 
 use super::Grant;
@@ -29,7 +29,7 @@ impl Nest {
         };
         let open = ConversationAsk {
             session: Some(ask.session.clone()),
-            ..ConversationAsk::default()
+            ..ConversationAsk::new(Speaker::Runtime)
         };
         let other = Conversation::open_as(Arc::clone(&self.agents), open, role)
             .await

@@ -183,7 +183,7 @@ impl Nest {
             session: &self.key,
             provider: None,
             model: None,
-            sender: self.ask.sender.as_ref(),
+            sender: self.ask.speaker.sender(),
             sandboxed: self.sandboxed(&self.view, &self.key),
         });
         // The skills in use here bind whoever is started from here.

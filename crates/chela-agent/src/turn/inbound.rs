@@ -22,7 +22,7 @@ use crate::conversation::{Conversation, Image, Inbound};
 use crate::local;
 use crate::subagents::{Told, joined};
 use chela_reply::{Reply, Silence};
-use chela_session::{Body, CustomMessage, Entry, Meta, Sender, Source};
+use chela_session::{Body, CustomMessage, Entry, Meta, Sender, Source, SpeakerMark};
 
 impl<'a> Turn<'a> {
     /// Takes a message in. When this returns, it is on disk.
@@ -76,6 +76,7 @@ impl<'a> Turn<'a> {
                     lead,
                     source,
                     sender: talk.sender_of_record(),
+                    speaker: Some(talk.speaker_of_record(source)),
                     label: talk.label_of_told(&message.text),
                     details: details_of(&sent, &runs),
                     ..Meta::default()
@@ -124,6 +125,7 @@ impl<'a> Turn<'a> {
                     Message::user(unforged(text)),
                     Meta {
                         sender: self.talk.sender_of_record(),
+                        speaker: Some(self.talk.speaker_of_record(self.talk.source)),
                         source: self.talk.source,
                         label: self.talk.label_of_told(text),
                         ..Meta::default()
@@ -265,12 +267,23 @@ impl Conversation {
     }
 
     pub(crate) fn sender_of_record(&self) -> Option<Sender> {
-        self.ask.sender.as_ref().map(|sender| Sender {
+        self.ask.speaker.sender().map(|sender| Sender {
             id: sender.id.clone().unwrap_or_default(),
             name: sender.name.clone(),
             channel: self.ask.channel.clone(),
             message_id: None,
         })
+    }
+
+    /// Who speaks in a turn: what is not made by a person is the runtime's, whoever the
+    /// conversation was opened for.
+    fn speaker_of_record(&self, source: Source) -> SpeakerMark {
+        match source {
+            Source::Person => SpeakerMark::from(&self.ask.speaker),
+            Source::Heartbeat | Source::Cron | Source::Event | Source::Session => {
+                SpeakerMark::Runtime
+            }
+        }
     }
 }
 

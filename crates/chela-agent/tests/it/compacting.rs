@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use chela_agent::agent::Agents;
 use chela_agent::conversation::{Conversation, ConversationAsk};
 use chela_agent::slash::{Talk, Undone};
-use chela_core::Host;
+use chela_core::{Host, OwnerProof, Speaker};
 use chela_ledger::AuditKind;
 use chela_model::{Message, Part, ToolCall};
 use chela_session::{Body, Meta};
@@ -245,8 +245,10 @@ fn a_kill_leaves_it_done_or_not_done() {
         let host = Host::fixed(path);
         let loaded = chela_config::load_text(&host, &short().to_string());
         let agents = Agents::open(&host, std::sync::Arc::new(loaded));
-        let talk =
-            block_on(agents.conversation(ConversationAsk::default())).expect("a conversation");
+        let talk = block_on(
+            agents.conversation(ConversationAsk::new(Speaker::Owner(OwnerProof::terminal()))),
+        )
+        .expect("a conversation");
         let runtime = runtime();
         loop {
             // The one before may have been killed between the two.
@@ -406,7 +408,7 @@ proptest! {
         let host = dir.host();
         let loaded = chela_config::load_text(&host, &no_model().to_string());
         let agents = Agents::open(&host, std::sync::Arc::new(loaded));
-        let talk = block_on(agents.conversation(ConversationAsk::default())).expect("a conversation");
+        let talk = block_on(agents.conversation(ConversationAsk::new(Speaker::Owner(OwnerProof::terminal())))).expect("a conversation");
         let session = talk.session();
         let runtime = runtime();
         for said in &story {

@@ -9,6 +9,7 @@ mod asking;
 mod findings;
 mod halting;
 mod origins;
+mod speakers;
 
 use chela_store::block_on;
 
@@ -18,7 +19,7 @@ use std::sync::{Arc, Mutex};
 use chela_agent::agent::{Agents, OpenError};
 use chela_agent::conversation::{Conversation, ConversationAsk, Inbound, OwnTools};
 use chela_agent::turn::{Surface, TurnError, TurnEvent, TurnOutcome};
-use chela_core::{ContentHash, Entropy, Host, Origin, SessionKey};
+use chela_core::{ContentHash, Entropy, Host, Origin, OwnerProof, SessionKey, Speaker};
 use chela_guard::{ExternalSource, Labelled};
 use chela_reply::Reply;
 use chela_testkit::{Endpoint, Script, Step};
@@ -235,6 +236,14 @@ impl Home {
     }
 
     fn opened(&self, session: Option<&str>) -> Result<Conversation, OpenError> {
+        self.opened_as(ConversationAsk {
+            session: session.map(|key| SessionKey::parse(key).expect("a key")),
+            ..ConversationAsk::new(Speaker::Owner(OwnerProof::terminal()))
+        })
+    }
+
+    /// A conversation with the tools of this home.
+    pub(crate) fn opened_as(&self, ask: ConversationAsk) -> Result<Conversation, OpenError> {
         let mut config = json!({
             "models": { "providers": { "kit": {
                 "baseUrl": format!("{}/v1", self.endpoint.url()),
@@ -274,13 +283,11 @@ impl Home {
         };
         let mut own: Vec<Arc<dyn Tool>> = vec![Arc::new(inbox), Arc::new(post)];
         own.extend(self.tools.iter().cloned());
-        block_on(
-            Agents::open(&self.host, Arc::new(loaded)).conversation(ConversationAsk {
-                own: OwnTools(own),
-                session: session.map(|key| SessionKey::parse(key).expect("a key")),
-                ..ConversationAsk::default()
-            }),
-        )
+        let agents = Agents::open(&self.host, Arc::new(loaded));
+        block_on(agents.conversation(ConversationAsk {
+            own: OwnTools(own),
+            ..ask
+        }))
     }
 
     pub(crate) fn say(

@@ -7,6 +7,7 @@
     reason = "a test that cannot be set up fails here"
 )]
 
+use chela_core::{OwnerProof, Speaker};
 use chela_store::block_on;
 
 use std::collections::BTreeMap;
@@ -139,7 +140,8 @@ impl Scene<'_> {
         });
         let loaded = chela_config::load_text(&host, &config.to_string());
         let talk = block_on(
-            Agents::open(&host, Arc::new(loaded)).conversation(ConversationAsk::default()),
+            Agents::open(&host, Arc::new(loaded))
+                .conversation(ConversationAsk::new(Speaker::Owner(OwnerProof::terminal()))),
         )
         .expect("a conversation");
         let surface = Watched {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use chela_agent::agent::Agents;
 use chela_agent::conversation::{Conversation, ConversationAsk, Inbound};
 use chela_agent::turn::Ended;
-use chela_core::{Host, SessionKey, Usage};
+use chela_core::{Host, OwnerProof, SessionKey, Speaker, Usage};
 use chela_ledger::{Limit, LimitOf, LimitScope, RecordFilter, ReserveAsk, Summary};
 use chela_store::WaitHere as _;
 use chela_testkit::{Endpoint, Fault, Script, Step, Tokens};
@@ -171,7 +171,7 @@ fn run(host: &Host, config: &Value, session: &str) -> Ended {
     let agents = Agents::open(host, Arc::new(loaded));
     let talk = block_on(agents.conversation(ConversationAsk {
         session: Some(SessionKey::parse(session).expect("a key")),
-        ..ConversationAsk::default()
+        ..ConversationAsk::new(Speaker::Owner(OwnerProof::terminal()))
     }))
     .expect("a conversation");
     let (outcome, _) = say(&runtime(), &talk, "go");

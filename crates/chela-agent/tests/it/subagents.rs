@@ -19,7 +19,7 @@ use std::time::{Duration, SystemTime};
 use chela_agent::agent::Agents;
 use chela_agent::conversation::{Conversation, ConversationAsk, Inbound};
 use chela_agent::turn::{Surface, TurnEvent};
-use chela_core::{Clock, Host};
+use chela_core::{Clock, Host, OwnerProof, Speaker};
 use chela_testkit::{Endpoint, Fault, Rule, Script, Step};
 use chela_tools::{Answer, Approver, Question, Scope};
 use serde_json::{Value, json};
@@ -96,8 +96,10 @@ impl Home {
         });
         merge(&mut config, &more);
         let agents = open(&host, &config);
-        let talk =
-            block_on(agents.conversation(ConversationAsk::default())).expect("a conversation");
+        let talk = block_on(
+            agents.conversation(ConversationAsk::new(Speaker::Owner(OwnerProof::terminal()))),
+        )
+        .expect("a conversation");
         Self {
             _dir: dir,
             endpoint,
@@ -171,7 +173,10 @@ impl Home {
         self.talk = None;
         self.runtime = Some(runtime());
         self.agents = open(&self.host, &self.config);
-        let talk = block_on(self.agents.conversation(ConversationAsk::default()));
+        let talk = block_on(
+            self.agents
+                .conversation(ConversationAsk::new(Speaker::Owner(OwnerProof::terminal()))),
+        );
         self.talk = Some(talk.expect("a conversation"));
     }
 }

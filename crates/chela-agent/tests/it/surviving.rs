@@ -15,7 +15,7 @@ use std::task::{Context, Poll};
 use chela_agent::agent::Agents;
 use chela_agent::conversation::{Conversation, ConversationAsk, Inbound, OwnTools};
 use chela_agent::turn::{Surface, TurnError, TurnEvent, TurnOutcome};
-use chela_core::SessionKey;
+use chela_core::{OwnerProof, SessionKey, Speaker};
 use chela_ledger::{Limit, LimitOf, LimitScope, RecordFilter, ReserveAsk};
 use chela_reply::Reply;
 use chela_session::Body;
@@ -129,7 +129,7 @@ impl Home {
         let ask = ConversationAsk {
             own: OwnTools(own),
             session: Some(SessionKey::parse(session).expect("a key")),
-            ..ConversationAsk::default()
+            ..ConversationAsk::new(Speaker::Owner(OwnerProof::terminal()))
         };
         let talk = block_on(self.agents.conversation(ask)).expect("a conversation");
         Opened { talk, done }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use chela_agent::agent::Agents;
 use chela_agent::conversation::{Conversation, ConversationAsk, Inbound};
 use chela_agent::turn::{Ended, Surface, TurnError, TurnEvent, TurnOutcome};
-use chela_core::Host;
+use chela_core::{Host, OwnerProof, Speaker};
 use chela_reply::{Reply, Silence};
 use chela_store::WaitHere as _;
 use chela_testkit::{Endpoint, Fault, Script, Step};
@@ -123,7 +123,8 @@ pub(crate) fn open(host: &Host, endpoint: &Endpoint, more: &Value) -> Conversati
     }
     let loaded = chela_config::load_text(host, &config.to_string());
     let agents = Agents::open(host, Arc::new(loaded));
-    block_on(agents.conversation(ConversationAsk::default())).expect("a conversation")
+    block_on(agents.conversation(ConversationAsk::new(Speaker::Owner(OwnerProof::terminal()))))
+        .expect("a conversation")
 }
 
 fn merge(into: &mut Value, more: &Value) {

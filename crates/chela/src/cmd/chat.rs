@@ -9,7 +9,7 @@ use std::sync::Arc;
 use chela_agent::agent::Agents;
 use chela_agent::conversation::{Conversation, ConversationAsk, Inbound, ToolUse};
 use chela_agent::slash::{self, Answer, Parsed, Setting, Then};
-use chela_core::{AgentId, Host, SessionKey};
+use chela_core::{AgentId, Host, OwnerProof, SessionKey, Speaker};
 use chela_model::{Input, ResolveError};
 use chela_store::block_on;
 use chela_workspace::SeedMode;
@@ -119,7 +119,7 @@ fn open(setup: Setup, args: &ChatArgs) -> Result<Conversation, Fail> {
         agent: (args.agent.agent.is_some() || session.is_none()).then_some(agent),
         session,
         model: args.model.clone(),
-        sender: None,
+        speaker: Speaker::Owner(OwnerProof::terminal()),
         channel: None,
         tools: match args.no_tools {
             true => ToolUse::None,

@@ -74,7 +74,7 @@ impl Start<'_> {
             agent: Some(agent.clone()),
             session: Some(self.key.clone()),
             model: None,
-            sender: nest.ask.sender.clone(),
+            speaker: nest.ask.speaker.on_behalf(),
             channel: nest.ask.channel.clone(),
             tools: nest.ask.tools,
             own: nest.ask.own.clone(),

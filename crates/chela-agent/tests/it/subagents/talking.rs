@@ -3,7 +3,7 @@
 use chela_store::block_on;
 
 use chela_agent::conversation::ConversationAsk;
-use chela_core::SessionKey;
+use chela_core::{OwnerProof, SessionKey, Speaker};
 use chela_testkit::{Rule, Step};
 use serde_json::json;
 
@@ -116,7 +116,7 @@ fn sessions_write_to_each_other() {
     );
     let other = block_on(home.agents.conversation(ConversationAsk {
         session: Some(SessionKey::parse("agent:main:work").expect("a key")),
-        ..ConversationAsk::default()
+        ..ConversationAsk::new(Speaker::Owner(OwnerProof::terminal()))
     }))
     .expect("a conversation");
     home.run(other.say(message("hi"), &Watched::default()))

@@ -6,7 +6,7 @@ use chela_agent::agent::Agents;
 use chela_agent::conversation::{Conversation, ConversationAsk};
 use chela_agent::slash::Talk;
 use chela_agent::withheld::{Withheld, WithheldError};
-use chela_core::{AgentId, Host, SessionKey};
+use chela_core::{AgentId, Host, OwnerProof, SessionKey, Speaker};
 use chela_store::block_on;
 use chela_tools::approvals::shown;
 
@@ -98,7 +98,7 @@ fn open(setup: Setup, agent: AgentId, session: Option<SessionKey>) -> Result<Con
     block_on(agents.conversation(ConversationAsk {
         agent: session.is_none().then_some(agent),
         session,
-        ..ConversationAsk::default()
+        ..ConversationAsk::new(Speaker::Owner(OwnerProof::terminal()))
     }))
     .map_err(Fail::new)
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chela_agent::agent::Agents;
 use chela_agent::conversation::ConversationAsk;
+use chela_core::{OwnerProof, Speaker};
 use chela_store::block_on;
 use serde_json::json;
 
@@ -42,7 +43,7 @@ pub fn run(setup: Setup, place: &Place<'_>, screen: &mut Screen, wish: &Wish) ->
     let talk = block_on(agents.conversation(ConversationAsk {
         agent: Some(place.agent.clone()),
         session: Some(session.key.clone()),
-        ..ConversationAsk::default()
+        ..ConversationAsk::new(Speaker::Owner(OwnerProof::terminal()))
     }))
     .map_err(explained)?;
     let done = runtime.block_on(async {

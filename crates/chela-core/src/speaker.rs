@@ -1,0 +1,56 @@
+//! Who speaks: said explicitly wherever somebody is heard, because authority follows from it.
+
+/// Who speaks to an agent. There is no default: whoever opens a conversation says who it is for,
+/// so that a forgotten field never speaks with the owner's authority.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Speaker {
+    /// The owner, by a proof that needs no look into the config.
+    Owner(OwnerProof),
+    /// Somebody on a channel. Whether that is the owner is for `commands.ownerAllowFrom` to say.
+    Sender(Sender),
+    /// The runtime itself, or another session through it: nobody who could be the owner.
+    Runtime,
+}
+
+/// Why somebody is the owner without being looked up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnerProof(());
+
+impl OwnerProof {
+    /// Whoever sits at the terminal of the machine that everything here belongs to. Only code
+    /// that reads from that terminal may say so.
+    pub fn terminal() -> Self {
+        Self(())
+    }
+}
+
+/// Who wrote a message, as far as the channel says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sender {
+    pub channel: Option<String>,
+    pub id: Option<String>,
+    /// Phone number, `+49…`.
+    pub e164: Option<String>,
+    pub username: Option<String>,
+    pub name: Option<String>,
+}
+
+impl Speaker {
+    /// The sender on a channel, for rules per sender.
+    pub fn sender(&self) -> Option<&Sender> {
+        match self {
+            Self::Sender(sender) => Some(sender),
+            Self::Owner(_) | Self::Runtime => None,
+        }
+    }
+
+    /// Who speaks to a session that is started for this one: the rules for a sender go along, the
+    /// owner's authority does not.
+    #[must_use]
+    pub fn on_behalf(&self) -> Self {
+        match self {
+            Self::Sender(sender) => Self::Sender(sender.clone()),
+            Self::Owner(_) | Self::Runtime => Self::Runtime,
+        }
+    }
+}

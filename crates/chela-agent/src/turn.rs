@@ -226,7 +226,9 @@ impl<'a> Turn<'a> {
         };
         let mut gate = Gate::new(self.gate_settings());
         let mut partial = Partial::default();
-        let heard = self.call(&request, &mut gate, &mut partial).await;
+        let heard = self
+            .call(&request, &page.sent, &mut gate, &mut partial)
+            .await;
         self.close_page(page, &request, &heard, &partial).await?;
         let response = match heard? {
             Heard::Answer(response) => response,
@@ -258,6 +260,7 @@ impl<'a> Turn<'a> {
     async fn call(
         &mut self,
         request: &chela_model::Request,
+        encoded: &chela_model::EncodedRequest,
         gate: &mut Gate,
         partial: &mut Partial,
     ) -> Result<Heard, TurnError> {
@@ -300,9 +303,8 @@ impl<'a> Turn<'a> {
             }
         };
         let time_left = self.spent.time_left(self.now());
-        let answer = self
-            .chain
-            .answer(&self.talk.agents.http, request, stage, &mut sink);
+        let http = &self.talk.agents.http;
+        let answer = self.chain.answer(http, request, encoded, stage, &mut sink);
         tokio::select! {
             biased;
             () = self.talk.until_stopped() => Ok(Heard::Interrupted(Ended::Stopped)),

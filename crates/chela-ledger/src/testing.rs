@@ -14,7 +14,7 @@ use crate::{Ledger, RecordId, RequestRecord, Reuse, Rewrite, SectionMark, ToolMa
 pub struct Desk {
     pub home: TempDir,
     pub host: Host,
-    pub ledger: Ledger,
+    pub ledger: std::sync::Arc<Ledger>,
     pub clock: Arc<HandClock>,
 }
 
@@ -34,7 +34,7 @@ impl Desk {
         let clock = Arc::new(HandClock(AtomicU64::new(1_700_000_000_000)));
         let mut host = Host::fixed(home.path());
         host.clock = clock.clone();
-        let ledger = Ledger::open(&host).unwrap();
+        let ledger = std::sync::Arc::new(Ledger::open(&host).unwrap());
         Self {
             home,
             host,

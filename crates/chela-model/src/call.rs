@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use crate::fault::{Complaint, Fault, judge, retry_after};
 use crate::provider::{Auth, Credentials};
 use crate::wire::{self, Answer, Decoder, Framing, StreamFault};
-use crate::{Event, Http, ModelError, Part, Request, Response, Target, Usage};
+use crate::{EncodedRequest, Event, Http, ModelError, Part, Request, Response, Target, Usage};
 
 /// Enough of an error to explain it.
 const MOST_ERROR_BYTES: usize = 64 << 10;
@@ -18,11 +18,12 @@ const LINGER: Duration = Duration::from_secs(2);
 /// After the end, only the end of the connection's message, so that it can be used again.
 const PARTING: Duration = Duration::from_millis(50);
 
-/// Calls a model once.
+/// Calls a model once. What is sent is `encoded`; `request` is what it was made from.
 pub async fn stream(
     target: &Target,
     http: &Http,
     request: &Request,
+    encoded: &EncodedRequest,
     sink: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Response, ModelError> {
     let credentials = match target.provider.credentials().await {
@@ -30,7 +31,8 @@ pub async fn stream(
         Err(error) => return Err(Fault::Key(error).explain(target, str::to_owned)),
     };
     let limits = [target.call_timeout, target.provider.patience.whole];
-    let attempt = attempt(target, http, request, credentials, sink);
+    let headers = wire::headers(target, request, credentials.key.as_ref());
+    let attempt = attempt(target, http, encoded, headers, credentials, sink);
     let result = match limits.into_iter().flatten().min() {
         Some(limit) => timeout(limit, attempt)
             .await
@@ -52,13 +54,15 @@ pub async fn stream(
         stop: answer.stop,
         usage,
         model: target.reference().to_owned(),
+        sent: encoded.clone(),
     })
 }
 
 async fn attempt(
     target: &Target,
     http: &Http,
-    request: &Request,
+    encoded: &EncodedRequest,
+    headers: Vec<(&'static str, String)>,
     credentials: &Credentials,
     sink: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Answer, Fault> {
@@ -68,17 +72,16 @@ async fn attempt(
     if credentials.key.is_none() && credentials.headers.is_empty() && needs_key {
         return Err(Fault::NoKey);
     }
-    let body = target.body(request);
     let decoder = Decoder::new(
         target.info.api,
         Decoder::framing(target.info.api),
-        request.effective_mode(),
-        &body,
+        encoded.mode,
+        &encoded.bytes,
     );
-    let url = target.url();
-    let client = http.client(&url).map_err(Fault::Setup)?;
-    let mut post = client.post(&url).body(body);
-    for (name, value) in wire::headers(target, request, credentials.key.as_ref()) {
+    let url = encoded.url();
+    let client = http.client(url).map_err(Fault::Setup)?;
+    let mut post = client.post(url).body(encoded.bytes.clone());
+    for (name, value) in headers {
         post = post.header(name, secret(&value)?);
     }
     for (name, value) in &credentials.headers {

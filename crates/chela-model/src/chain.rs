@@ -11,8 +11,9 @@ use std::time::Duration;
 
 pub use cooldown::Pace;
 
+use crate::call::stream;
 use crate::models::ResolveError;
-use crate::{Event, Failure, Http, ModelError, Request, Response, Target};
+use crate::{EncodedRequest, Event, Failure, Http, ModelError, Request, Response, Target};
 
 /// The models that answer for an agent, in the order they are tried. One per turn: within a turn
 /// it stays with the model that answered, the next turn starts at the first one again.
@@ -73,11 +74,19 @@ impl Chain {
         &self.skipped
     }
 
+    /// The request as the current model gets it, to be put on record before it is sent.
+    pub fn encode(&self, request: &Request) -> EncodedRequest {
+        self.current().encode(request)
+    }
+
     /// Asks the models until one answers. A request that is too long is not taken elsewhere.
+    /// `encoded` is sent to the model it was made for; for another one it is made from `request`,
+    /// and the response says what was sent.
     pub async fn answer(
         &self,
         http: &Http,
         request: &Request,
+        encoded: &EncodedRequest,
         stage: Stage,
         sink: &mut (dyn FnMut(Event) + Send),
     ) -> Result<Response, ModelError> {
@@ -85,6 +94,7 @@ impl Chain {
             chain: self,
             http,
             request,
+            encoded: vec![encoded.clone()],
             heard: false,
         };
         let mut wait = FIRST_WAIT;
@@ -135,6 +145,9 @@ struct Call<'a> {
     chain: &'a Chain,
     http: &'a Http,
     request: &'a Request,
+    /// For each model that was asked, or is to be asked first: one that is asked again gets the
+    /// same bytes.
+    encoded: Vec<EncodedRequest>,
     /// Something was streamed.
     heard: bool,
 }
@@ -157,7 +170,7 @@ impl Call<'_> {
         for (step, index) in order.iter().enumerate() {
             let target = &self.chain.targets[*index];
             let is_last = step + 1 == order.len();
-            match self.twice(target, *index, is_last, sink).await {
+            match self.twice(target, is_last, sink).await {
                 Ok(response) => {
                     if first_error.is_some() {
                         tracing::info!(model = target.info.reference, "a fallback answered");
@@ -207,11 +220,10 @@ impl Call<'_> {
     async fn twice(
         &mut self,
         target: &Target,
-        index: usize,
         is_last: bool,
         sink: &mut (dyn FnMut(Event) + Send),
     ) -> Result<Response, ModelError> {
-        let error = match self.once(target, index, sink).await {
+        let error = match self.once(target, sink).await {
             Ok(response) => return Ok(response),
             Err(error) => error,
         };
@@ -234,31 +246,21 @@ impl Call<'_> {
             });
         }
         self.chain.pace.timer.sleep(wait).await;
-        self.once(target, index, sink).await
+        self.once(target, sink).await
     }
 
     async fn once(
         &mut self,
         target: &Target,
-        index: usize,
         sink: &mut (dyn FnMut(Event) + Send),
     ) -> Result<Response, ModelError> {
-        let adapted;
-        let request = if index > 0 && target.tool_mode() != self.request.tool_mode {
-            adapted = Request {
-                tool_mode: target.tool_mode(),
-                ..self.request.clone()
-            };
-            &adapted
-        } else {
-            self.request
-        };
+        let encoded = self.encoded_for(target);
         let mut heard = false;
         let mut listen = |event: Event| {
             heard = true;
             sink(event);
         };
-        let result = target.stream(self.http, request, &mut listen).await;
+        let result = stream(target, self.http, self.request, &encoded, &mut listen).await;
         if let Err(error) = &result
             && heard
         {
@@ -268,6 +270,16 @@ impl Call<'_> {
             });
         }
         result
+    }
+
+    fn encoded_for(&mut self, target: &Target) -> EncodedRequest {
+        let known = |encoded: &&EncodedRequest| encoded.model == target.info.reference;
+        if let Some(encoded) = self.encoded.iter().find(known) {
+            return encoded.clone();
+        }
+        let encoded = target.encode(self.request);
+        self.encoded.push(encoded.clone());
+        encoded
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A [`Request`] is what every endpoint understands in its own way; a [`Response`] is what any of
 //! them said. [`Models`] says which model a name means, a [`Target`] calls one, a [`Chain`] calls
-//! one after the other until one answers. Dropping the future of a call ends it: there is no other
+//! one after the other until one answers. What is sent is an [`EncodedRequest`], written down
+//! before by whoever wants it on record. Dropping the future of a call ends it: there is no other
 //! way to cancel.
 
 mod api;
@@ -11,6 +12,7 @@ mod call;
 mod chain;
 mod compat;
 mod discover;
+mod encoded;
 mod error;
 mod fault;
 mod http;
@@ -35,6 +37,7 @@ pub use builtin::KNOWN_SINCE;
 pub use chain::{Chain, Stage};
 pub use compat::{Compat, MaxTokensField, PromptProfile, SchemaProfile, ThinkingFormat};
 pub use discover::{Found, FoundModel, HOW_TO_GET_ONE, discover};
+pub use encoded::EncodedRequest;
 pub use error::{Failure, ModelError};
 pub use fault::Complaint;
 pub use http::{Http, Posted};

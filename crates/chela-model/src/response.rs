@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Part, Usage};
+use crate::{EncodedRequest, Part, Usage};
 
 /// What arrives while the model speaks.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +36,8 @@ pub struct Response {
     pub usage: Usage,
     /// `provider/model` that answered.
     pub model: String,
+    /// What it answered.
+    pub sent: EncodedRequest,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::api::Family;
 use crate::provider::Provider;
 use crate::{
-    Api, CacheRetention, Event, Http, ModelError, ModelInfo, PromptProfile, Request, Response,
-    ToolMode, profile, wire,
+    Api, CacheRetention, EncodedRequest, Event, Http, ModelError, ModelInfo, PromptProfile,
+    Request, Response, ToolMode, profile,
 };
 
 /// A model that can be called.
@@ -86,24 +86,28 @@ impl Target {
         }
     }
 
-    /// The bytes of the request: the same for the same request, always.
-    pub fn body(&self, request: &Request) -> Vec<u8> {
-        wire::body(self, request)
+    /// The request as this model gets it, told to call tools in the way that suits it.
+    pub(crate) fn encode(&self, request: &Request) -> EncodedRequest {
+        let tool_mode = self.tool_mode();
+        if request.tool_mode == tool_mode {
+            return EncodedRequest::of(self, request);
+        }
+        let adapted = Request {
+            tool_mode,
+            ..request.clone()
+        };
+        EncodedRequest::of(self, &adapted)
     }
 
-    /// Where the request goes.
-    pub fn url(&self) -> String {
-        wire::url(self)
-    }
-
-    /// Calls the model once. Dropping the future ends the call.
+    /// Calls the model once, in the mode the request names. Dropping the future ends the call.
     pub async fn stream(
         &self,
         http: &Http,
         request: &Request,
         sink: &mut (dyn FnMut(Event) + Send),
     ) -> Result<Response, ModelError> {
-        crate::call::stream(self, http, request, sink).await
+        let encoded = EncodedRequest::of(self, request);
+        crate::call::stream(self, http, request, &encoded, sink).await
     }
 
     /// With what its server says about the model, where the config does not: see

@@ -135,6 +135,16 @@ impl SqliteEngine {
         self.awaited(queued, answer)
     }
 
+    /// Gives pages back that are no longer needed, in a file made for that.
+    pub fn give_room_back(&self) -> StoreFuture<'static, ()> {
+        self.maintain(|connection| {
+            let mut statement = connection.prepare("PRAGMA incremental_vacuum")?;
+            let mut rows = statement.query([])?;
+            while rows.next()?.is_some() {}
+            Ok(())
+        })
+    }
+
     /// Checks how the file hangs together.
     pub fn check(&self) -> StoreFuture<'static, Soundness> {
         self.scan(|connection| Ok(file::check_quickly(connection)?))

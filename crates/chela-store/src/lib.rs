@@ -6,11 +6,15 @@
 //! use [`block_on`].
 
 mod block;
+mod claims;
 #[doc(hidden)]
 pub mod engine;
 mod error;
 mod file;
+mod inbox;
+mod jobs;
 mod journal;
+mod leases;
 mod sessions;
 mod sqlite;
 
@@ -25,10 +29,16 @@ pub use file::{FileState, Format, Room, Soundness, open, open_in_memory};
 pub type StoreFuture<'a, T> =
     std::pin::Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
+pub use claims::{ClaimAsk, ClaimHolder, ClaimState, LeaseTime, WorkClaim};
+pub use inbox::{
+    ClaimedMessage, InboxMessage, InboxStore, MessageAccepted, MessageOutcome, NewMessage,
+};
+pub use jobs::{ClaimedJob, JobFinished, JobNext, JobPlan, JobRecord, JobStore};
 pub use journal::{
     ChangeQuery, ChangeRecord, ForeignQuery, ForgetLimit, JournalStore, KeptFile, NewChange,
     PackedText, TextHash, TextMark, TrustChange,
 };
+pub use leases::{LeaseAcquired, LeaseAsk, LeaseKey, LeaseRecord, LeaseStore};
 pub use sessions::{
     BranchInherited, CurrentSession, EntryBatch, EntryMarks, EntryRecord, ImportedEntry, LeafMove,
     NewEntry, SessionChange, SessionChanged, SessionFork, SessionForked, SessionImport,
@@ -36,6 +46,6 @@ pub use sessions::{
     SessionStore, SessionTree, UsageAdded, UsageSums,
 };
 pub use sqlite::{
-    SalvagedEntry, SalvagedHeader, SalvagedSession, SqliteJournalStore, SqliteSessionStore,
-    salvage_sessions,
+    SalvagedEntry, SalvagedHeader, SalvagedSession, SqliteJournalStore, SqliteRuntimeStore,
+    SqliteSessionStore, salvage_sessions,
 };

@@ -67,7 +67,7 @@ impl Case<'_> {
             let (stop, stopped) = oneshot::channel();
             let watch = tokio::spawn(watch_stalls(stopped));
             let times = work().await;
-            drop(stop.send(()));
+            let _ = stop.send(());
             (times, watch.await.expect("the watch"))
         });
         let turns = times.len() as f64;

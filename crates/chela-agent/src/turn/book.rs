@@ -9,7 +9,7 @@ use chela_ledger::{
     Amount, AuditKind, Ledger, LedgerError, Limit, LimitOf, LimitScope, OpenedRequest, Outcome,
     RequestRecord, ReserveAsk, ReserveError, Rewrite,
 };
-use chela_model::{Chain, Request, Selection, Target, ToolCall, Usage};
+use chela_model::{Chain, EncodedRequest, Request, Selection, ToolCall, Usage};
 use chela_tools::{Effect, Output, Success};
 use serde_json::{Value, json};
 use tracing::Instrument as _;
@@ -66,8 +66,7 @@ impl Book {
 
     /// Takes room for a call and puts its request on record. Says why it may not be made.
     pub async fn open_page(&self, call: &Call<'_>) -> Result<Page, String> {
-        let target = call.chain.current();
-        let mut page = self.blank_page(target);
+        let mut page = self.blank_page(call);
         let Some(ledger) = &self.ledger else {
             let slot = &call.talk.agents.ledger_slot;
             let why = slot
@@ -84,8 +83,7 @@ impl Book {
         };
         page.input = estimate(call.request);
         let ask = self.ask_for(call, page.input);
-        let (body, url) = (target.body(call.request), target.url());
-        let request = self.record_of(target, call, &body, &url);
+        let request = self.record_of(call, &page.sent);
         let opening = ledger.open_request(&ask, &request);
         let mut page = match claim(page, opening).await {
             Ok(page) => page,
@@ -98,7 +96,7 @@ impl Book {
             }
             Err(ReserveError::Ledger(error)) => {
                 tracing::warn!(%error, "a request is not on record");
-                let mut page = self.blank_page(target);
+                let mut page = self.blank_page(call);
                 page.unrecorded = Some(error.to_string());
                 page
             }
@@ -118,34 +116,28 @@ impl Book {
         }
     }
 
-    fn blank_page(&self, target: &Target) -> Page {
+    fn blank_page(&self, call: &Call<'_>) -> Page {
         Page {
             reservation: None,
             ledger: self.ledger.clone(),
             record: None,
-            model: target.reference().to_owned(),
-            prices: target.info().cost,
+            sent: call.chain.encode(call.request),
+            prices: call.chain.current().info().cost,
             input: 0,
             unrecorded: None,
         }
     }
 
-    fn record_of<'c>(
-        &'c self,
-        target: &'c Target,
-        call: &Call<'c>,
-        body: &'c [u8],
-        url: &'c str,
-    ) -> RequestRecord<'c> {
+    fn record_of<'c>(&'c self, call: &Call<'c>, sent: &'c EncodedRequest) -> RequestRecord<'c> {
         RequestRecord {
             agent: &call.talk.view.id,
             session_key: &call.talk.key,
             session: call.session.id.as_str(),
             turn: &self.turn,
             step: call.step,
-            model: target.reference(),
-            url,
-            body,
+            model: sent.model(),
+            url: sent.url(),
+            body: sent.bytes(),
             sections: &call.prefix.sections,
             tools: &call.prefix.tool_marks,
             rewrite: call.rewrite,
@@ -161,10 +153,13 @@ impl Book {
         let prices = target.info().cost;
         page.settle(&answer.usage(), prices);
         // Another model answered in its place: what that one was sent is on record too.
-        let by_another =
-            matches!(&answer, Reckoning::Whole { response, .. } if response.model != page.model);
+        let by_another = match &answer {
+            Reckoning::Whole { response, .. } => Some(&response.sent),
+            Reckoning::Missing { .. } => None,
+        }
+        .filter(|sent| sent.model() != page.sent.model());
         let mut record = page.record.take();
-        if by_another {
+        if let Some(sent) = by_another {
             let silent = Outcome {
                 error: Some(format!("{} answered in its place", target.reference())),
                 ..Outcome::default()
@@ -176,8 +171,7 @@ impl Book {
                 rewrite: None,
                 ..*call
             };
-            let (body, url) = (target.body(call.request), target.url());
-            let request = self.record_of(target, &again, &body, &url);
+            let request = self.record_of(&again, sent);
             let written = ledger.begin(&request).await;
             record = ok_or_warn!(written, "the request to the fallback is not on record")
                 .map(|(record, _)| record);

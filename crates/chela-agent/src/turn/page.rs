@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chela_core::Prices;
 use chela_ledger::{Amount, Ledger, Outcome, RecordId, Reservation};
-use chela_model::{Response, Usage};
+use chela_model::{EncodedRequest, Response, Usage};
 use serde_json::json;
 
 /// A request that is on record and under way. Dropped before it is closed, it counts as broken
@@ -13,8 +13,8 @@ pub(crate) struct Page {
     pub(super) ledger: Option<Arc<Ledger>>,
     pub(super) record: Option<RecordId>,
     pub(super) reservation: Option<Reservation>,
-    /// `provider/model` it was written down for.
-    pub(super) model: String,
+    /// What is on record and to be sent.
+    pub sent: EncodedRequest,
     pub(super) prices: Option<Prices>,
     /// Tokens of the request, by our own count.
     pub input: u64,

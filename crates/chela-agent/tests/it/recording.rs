@@ -8,9 +8,9 @@
 
 use chela_agent::conversation::Conversation;
 use chela_core::ContentHash;
-use chela_ledger::{AuditEntry, AuditFilter, AuditKind};
+use chela_ledger::{AuditEntry, AuditFilter, AuditKind, Record, RecordFilter};
 use chela_store::WaitHere as _;
-use chela_testkit::{Script, Step};
+use chela_testkit::{Endpoint, Script, Step};
 use serde_json::json;
 
 use crate::turning::Home;
@@ -86,5 +86,96 @@ fn a_changed_file_is_on_record_with_what_it_was_and_is() {
         .zip(&outcomes)
     {
         assert!(decided.seq < came.seq);
+    }
+}
+
+/// Each request on record with its bytes, the oldest first.
+fn requests_on_record(talk: &Conversation) -> Vec<(Record, String)> {
+    let ledger = talk.agents().ledger().expect("a ledger");
+    let list = ledger.list(&RecordFilter::default()).wait();
+    let mut records: Vec<(Record, String)> = list
+        .expect("a list")
+        .into_iter()
+        .map(|summary| {
+            let record = ledger.show(summary.id).wait().expect("a record");
+            let replayed = ledger.replay(summary.id, &|_| None).wait();
+            let replayed = replayed.expect("its bytes");
+            assert!(replayed.matches());
+            let raw = ledger.raw(summary.id).wait().expect("its bytes");
+            assert_eq!(raw, replayed.bytes);
+            (record, String::from_utf8(raw).expect("text"))
+        })
+        .collect();
+    records.sort_by_key(|(record, _)| record.summary.id.0);
+    records
+}
+
+#[test]
+fn what_is_on_record_is_what_the_endpoint_got() {
+    let home = Home::new(Script::steps([
+        Step::tool("read", json!({ "path": "note.txt" })),
+        // The second request is sent twice.
+        Step::status(500),
+        Step::reply("It is blue."),
+    ]));
+    home.say("what colour is the safe?").0.expect("an answer");
+    let calls = home.endpoint.calls();
+    let records = requests_on_record(&home.talk);
+    let [(first, first_bytes), (second, second_bytes)] = &records[..] else {
+        unreachable!("{records:#?}")
+    };
+    let got: Vec<&String> = calls.iter().map(|call| &call.body).collect();
+    assert_eq!(got, [first_bytes, second_bytes, second_bytes]);
+    for record in [first, second] {
+        assert_eq!(record.url, home.endpoint.url() + &calls[0].path);
+        assert_eq!(record.summary.error, None);
+    }
+}
+
+#[test]
+fn what_a_fallback_got_is_on_record_as_it_got_it() {
+    // One speaks another format, one is told of tools in another way.
+    for (api, compat, mark) in [
+        ("anthropic-messages", json!({}), "input_schema"),
+        (
+            "openai-completions",
+            json!({ "toolMode": "constrained" }),
+            "json_schema",
+        ),
+    ] {
+        let spare = Endpoint::start(Script::always(Step::reply("{\"reply\":\"Blue.\"}")));
+        let spare = spare.expect("an endpoint");
+        let home = Home::with(
+            Script::always(Step::status(401)),
+            json!({
+                "models": { "providers": { "spare": {
+                    "baseUrl": format!("{}/v1", spare.url()),
+                    "api": api,
+                    "apiKey": "k",
+                    "models": [{ "id": "other", "contextWindow": 64_000, "compat": compat }],
+                } } },
+                "agents": { "defaults": { "model": {
+                    "primary": "kit/scripted", "fallbacks": ["spare/other"],
+                } } },
+            }),
+        );
+        home.dir.asks(&spare);
+        home.say("what colour is the safe?").0.expect("an answer");
+        let records = requests_on_record(&home.talk);
+        let [(meant, meant_bytes), (instead, instead_bytes)] = &records[..] else {
+            unreachable!("{api}: {records:#?}")
+        };
+        let (to_first, to_spare) = (home.endpoint.calls(), spare.calls());
+        assert_eq!((to_first.len(), to_spare.len()), (1, 1), "{api}");
+        assert_eq!(
+            [meant_bytes, instead_bytes],
+            [&to_first[0].body, &to_spare[0].body]
+        );
+        let left = meant.summary.error.as_deref();
+        assert_eq!(left, Some("spare/other answered in its place"), "{api}");
+        assert_eq!(instead.summary.model, "spare/other");
+        assert_eq!(instead.summary.error, None, "{api}");
+        assert_eq!(instead.url, spare.url() + &to_spare[0].path);
+        assert!(instead_bytes.contains(mark) && !meant_bytes.contains(mark));
     }
 }

@@ -7,7 +7,9 @@ use serde_json::json;
 
 use super::{Chain, Stage};
 use crate::testing::{NoTimer, Play, Server, request, serve};
-use crate::{Event, Failure, Http, ModelError, Models, Response, Selection};
+use crate::{
+    Event, Failure, Http, ModelError, Models, Request, Response, Selection, ToolMode, ToolSchema,
+};
 
 const HELLO: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"Hello\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
 const HALF: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"Hel\"}}]}\n\n";
@@ -35,7 +37,11 @@ impl Pair {
         let config = json!({
             "models": {"providers": {
                 "a": {"baseUrl": format!("{}/v1", first.url), "apiKey": "k"},
-                "b": {"baseUrl": format!("{}/v1", second.url), "apiKey": "k"},
+                "b": {
+                    "baseUrl": format!("{}/v1", second.url),
+                    "apiKey": "k",
+                    "models": [{"id": "m", "compat": {"toolMode": "constrained"}}],
+                },
             }},
             "agents": {"defaults": {"model": {"primary": "a/m", "fallbacks": ["b/m"]}}},
         });
@@ -69,10 +75,11 @@ impl Pair {
 
 async fn answer(chain: &Chain, stage: Stage) -> (Vec<Event>, Result<Response, ModelError>) {
     let mut events = Vec::new();
+    let request = request("hi");
+    let encoded = chain.encode(&request);
+    let mut listen = |event| events.push(event);
     let result = chain
-        .answer(&Http::direct(), &request("hi"), stage, &mut |event| {
-            events.push(event)
-        })
+        .answer(&Http::direct(), &request, &encoded, stage, &mut listen)
         .await;
     (events, result)
 }
@@ -211,6 +218,80 @@ async fn with_everything_pausing_the_first_is_asked_all_the_same() {
             .unwrap_err();
     }
     assert_eq!(pair.asked(), (2, 1));
+}
+
+/// The bodies an endpoint got.
+fn bodies(server: &Server) -> Vec<String> {
+    let asked = server.asked.lock().unwrap();
+    asked.iter().map(|(_, body)| body.clone()).collect()
+}
+
+/// A request with a tool, made for the model that is asked first.
+async fn ask_with_tool(chain: &Chain) -> Response {
+    let request = Request {
+        tools: vec![ToolSchema {
+            name: "look".to_owned(),
+            description: "Looks.".to_owned(),
+            parameters: json!({"type": "object"}),
+        }],
+        tool_mode: chain.current().tool_mode(),
+        ..request("hi")
+    };
+    let encoded = chain.encode(&request);
+    let http = Http::direct();
+    let mut listen = |_| ();
+    let answer = chain.answer(&http, &request, &encoded, Stage::Fresh, &mut listen);
+    let response = answer.await.unwrap();
+    if response.model == encoded.model() {
+        assert_eq!(response.sent, encoded);
+    }
+    response
+}
+
+#[tokio::test]
+async fn a_model_that_is_asked_again_gets_the_bytes_that_were_handed_in() {
+    let pair = Pair::of(vec![busy(), hello()], vec![hello()]).await;
+    let response = ask_with_tool(&pair.chain(Selection::Configured)).await;
+    let sent = String::from_utf8(response.sent.bytes().to_vec()).unwrap();
+    assert_eq!(bodies(&pair.first), [sent.clone(), sent]);
+}
+
+#[tokio::test]
+async fn each_model_is_told_of_tools_in_its_own_way_whichever_was_asked_before() {
+    let refused = || Play::status(400, "", "{}");
+    let held = HELLO.replace("Hello", "{\\\"reply\\\":\\\"Hello\\\"}");
+    let pair = Pair::of(
+        vec![refused(), hello()],
+        vec![Play::stream(&held), refused()],
+    )
+    .await;
+    let chain = pair.chain(Selection::Configured);
+    assert_eq!(chain.primary().tool_mode(), ToolMode::Native);
+    let by_second = ask_with_tool(&chain).await;
+    assert_eq!(
+        (by_second.model.as_str(), by_second.sent.model()),
+        ("b/m", "b/m")
+    );
+    assert_eq!(chain.current().tool_mode(), ToolMode::Constrained);
+    // The second one fails in its turn, and the first is asked again.
+    let by_first = ask_with_tool(&chain).await;
+    assert_eq!(by_first.model, "a/m");
+    let sent = |response: &Response| String::from_utf8(response.sent.bytes().to_vec()).unwrap();
+    let (to_first, to_second) = (bodies(&pair.first), bodies(&pair.second));
+    assert_eq!(to_first[1], sent(&by_first));
+    assert_eq!(to_second[0], sent(&by_second));
+    for body in &to_first {
+        assert!(
+            body.contains("\"tools\":") && !body.contains("anyOf"),
+            "{body}"
+        );
+    }
+    for body in &to_second {
+        assert!(
+            body.contains("anyOf") && !body.contains("\"tools\":"),
+            "{body}"
+        );
+    }
 }
 
 #[tokio::test]

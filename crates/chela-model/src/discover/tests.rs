@@ -66,8 +66,8 @@ async fn ollama_says_what_its_models_can() {
     assert_eq!(info.context_window, Some(32_768));
     assert!(info.reasoning && info.compat.tools && !info.reads(Input::Image));
     assert_eq!(found[0].target.tool_mode(), ToolMode::Native);
-    let body: serde_json::Value =
-        serde_json::from_slice(&found[0].target.body(&crate::testing::request("hi"))).unwrap();
+    let sent = found[0].target.encode(&crate::testing::request("hi"));
+    let body: serde_json::Value = serde_json::from_slice(sent.bytes()).unwrap();
     assert_eq!(body["options"]["num_ctx"], 32_768);
 }
 

@@ -74,7 +74,7 @@ impl JournalStore for SqliteJournalStore {
             let gone = forgotten.await?;
             if gone > 0 {
                 // Somebody may be reading: then the room is given back another time.
-                if let Err(error) = self.give_room_back().await {
+                if let Err(error) = self.engine.give_room_back().await {
                     tracing::debug!(%error, "the room of old changes is not given back yet");
                 }
             }
@@ -148,16 +148,5 @@ impl JournalStore for SqliteJournalStore {
 
     fn counts(&self) -> StoreCounts {
         self.engine.counts()
-    }
-}
-
-impl SqliteJournalStore {
-    fn give_room_back(&self) -> StoreFuture<'static, ()> {
-        self.engine.maintain(|connection| {
-            let mut statement = connection.prepare("PRAGMA incremental_vacuum")?;
-            let mut rows = statement.query([])?;
-            while rows.next()?.is_some() {}
-            Ok(())
-        })
     }
 }

@@ -8,6 +8,7 @@
 
 mod journal_suite;
 mod old_files;
+mod runtime;
 mod session_model;
 mod session_suite;
 

@@ -108,7 +108,7 @@ impl Writing<'_> {
         let http = &self.talk.agents.http;
         let answer = self
             .chain
-            .answer(http, request, Stage::Underway, &mut listen);
+            .answer(http, request, &page.sent, Stage::Underway, &mut listen);
         let limit = Duration::from_secs(self.settings().timeout_seconds);
         let answer = tokio::time::timeout(limit, answer).await;
         let wasted = partial.wasted(page.input);

@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use crate::testing::{models, models_with, target};
 use crate::{
-    Cache, CacheRetention, Message, Part, Request, SystemText, Target, Thinking, ToolCall,
-    ToolMode, ToolSchema,
+    Cache, CacheRetention, EncodedRequest, Message, Part, Request, SystemText, Target, Thinking,
+    ToolCall, ToolMode, ToolSchema,
 };
 
 fn call(id: &str, name: &str, arguments: Value) -> Part {
@@ -82,13 +82,13 @@ fn rich(model: &str) -> Request {
 }
 
 fn sent(target: &Target, request: &Request) -> Value {
-    let bytes = target.body(request);
+    let encoded = EncodedRequest::of(target, request);
     assert_eq!(
-        bytes,
-        target.body(request),
+        encoded,
+        EncodedRequest::of(target, request),
         "the same request, the same bytes"
     );
-    serde_json::from_slice(&bytes).unwrap()
+    serde_json::from_slice(encoded.bytes()).unwrap()
 }
 
 fn pretty(target: &Target, request: &Request) -> String {
@@ -200,7 +200,7 @@ fn anthropic_marks_are_at_most_four_and_follow_the_retention() {
     let target = known("anthropic/claude-sonnet-4-5");
     let mut request = rich("anthropic/claude-sonnet-4-5");
     let marks = |request: &Request| {
-        let text = String::from_utf8(target.body(request)).unwrap();
+        let text = sent(&target, request).to_string();
         (
             text.matches("cache_control").count(),
             text.matches("\"ttl\":\"1h\"").count(),
@@ -353,7 +353,7 @@ fn params_are_merged_from_the_wide_to_the_narrow() {
 
 #[test]
 fn addresses_are_completed() {
-    let url = |api: &str, base: &str| target(api, base, json!({})).url();
+    let url = |api: &str, base: &str| super::super::url(&target(api, base, json!({})));
     assert_eq!(
         url("openai-completions", "http://127.0.0.1:8080"),
         "http://127.0.0.1:8080/v1/chat/completions"

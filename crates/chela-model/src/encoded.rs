@@ -1,0 +1,55 @@
+//! A request as one model gets it.
+
+use std::fmt;
+
+use bytes::Bytes;
+
+use crate::{Request, Target, ToolMode, wire};
+
+/// The bytes of a request for one model, and where they go. Made once: what is put on record is
+/// what is sent, however often. Cheap to clone.
+#[derive(Clone, PartialEq, Eq)]
+pub struct EncodedRequest {
+    pub(crate) model: String,
+    pub(crate) url: String,
+    /// How its answer says tool calls.
+    pub(crate) mode: ToolMode,
+    pub(crate) bytes: Bytes,
+}
+
+impl EncodedRequest {
+    /// In the mode the request names: the same bytes for the same request, always.
+    pub(crate) fn of(target: &Target, request: &Request) -> Self {
+        Self {
+            model: target.info.reference.clone(),
+            url: wire::url(target),
+            mode: request.effective_mode(),
+            bytes: wire::body(target, request).into(),
+        }
+    }
+
+    /// `provider/model` it is for.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// Where it goes.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Without the body: that is long, and a conversation.
+impl fmt::Debug for EncodedRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EncodedRequest")
+            .field("model", &self.model)
+            .field("url", &self.url)
+            .field("bytes", &self.bytes.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,220 @@
+//! Inbox, jobs and leases in one SQLite file: what a process that runs for long has to know when
+//! it starts again.
+
+mod inbox;
+mod jobs;
+mod leases;
+mod schema;
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use crate::claims::{ClaimAsk, ClaimState, LeaseTime, WorkClaim};
+use crate::engine::SqliteEngine;
+use crate::file::{FileState, Soundness};
+use crate::inbox::{
+    ClaimedMessage, InboxMessage, InboxStore, MessageAccepted, MessageOutcome, NewMessage,
+};
+use crate::jobs::{ClaimedJob, JobFinished, JobNext, JobPlan, JobRecord, JobStore};
+use crate::leases::{LeaseAcquired, LeaseAsk, LeaseKey, LeaseRecord, LeaseStore};
+use crate::{Durability, StoreCounts, StoreError, StoreFuture};
+
+use schema::FORMAT;
+
+/// Inbox, jobs and leases in one file, which several processes may have open.
+#[derive(Debug, Clone)]
+pub struct SqliteRuntimeStore {
+    engine: SqliteEngine,
+}
+
+impl SqliteRuntimeStore {
+    /// Where a home keeps it.
+    pub fn path_in(home: &Path) -> PathBuf {
+        home.join("state").join("runtime.sqlite")
+    }
+
+    /// Opens a file, making it if there is none.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        SqliteEngine::open(path, &FORMAT).map(|engine| Self { engine })
+    }
+
+    /// Opens a file that is there, for reading only where nothing can be written; `None` when
+    /// there is none.
+    pub fn open_existing(path: &Path) -> Result<Option<Self>, StoreError> {
+        let opened = SqliteEngine::open_existing(path, &FORMAT)?;
+        Ok(opened.map(|engine| Self { engine }))
+    }
+
+    /// One that leaves no trace.
+    pub fn open_in_memory() -> Result<Self, StoreError> {
+        SqliteEngine::open_in_memory(&FORMAT).map(|engine| Self { engine })
+    }
+
+    /// What was there when it was opened.
+    pub fn found(&self) -> FileState {
+        self.engine.found()
+    }
+
+    /// Reads everything to see whether it hangs together.
+    pub fn check(&self) -> StoreFuture<'static, Soundness> {
+        self.engine.check()
+    }
+
+    pub fn counts(&self) -> StoreCounts {
+        self.engine.counts()
+    }
+
+    fn write<T, F>(&self, durability: Durability, work: F) -> StoreFuture<'static, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        self.engine.write(durability, move |tx| Ok(work(tx)?))
+    }
+
+    fn read<T, F>(&self, work: F) -> StoreFuture<'static, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        self.engine.read(move |connection| Ok(work(connection)?))
+    }
+
+    /// Changes work that somebody has in its hands.
+    fn with_claim<T, F>(
+        &self,
+        claim: &WorkClaim,
+        durability: Durability,
+        work: F,
+    ) -> StoreFuture<'static, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection, &WorkClaim) -> rusqlite::Result<T> + Send + 'static,
+    {
+        let claim = claim.clone();
+        self.write(durability, move |tx| work(tx, &claim))
+    }
+}
+
+/// What is claimed is not waited for by the disk: a power cut ends every worker, and what it
+/// forgets of their claims is claimed again.
+impl InboxStore for SqliteRuntimeStore {
+    fn accept(&self, message: NewMessage) -> StoreFuture<'_, MessageAccepted> {
+        self.write(Durability::Disk, move |tx| inbox::accept(tx, &message))
+    }
+
+    fn claim(&self, ask: ClaimAsk) -> StoreFuture<'_, Option<ClaimedMessage>> {
+        self.write(Durability::Process, move |tx| inbox::claim(tx, &ask))
+    }
+
+    fn renew(&self, claim: &WorkClaim, time: LeaseTime) -> StoreFuture<'_, ClaimState> {
+        self.with_claim(claim, Durability::Process, move |tx, claim| {
+            inbox::renew(tx, claim, time)
+        })
+    }
+
+    fn give_back(&self, claim: &WorkClaim) -> StoreFuture<'_, ClaimState> {
+        self.with_claim(claim, Durability::Process, inbox::give_back)
+    }
+
+    fn finish(&self, claim: &WorkClaim, outcome: MessageOutcome) -> StoreFuture<'_, ClaimState> {
+        self.with_claim(claim, Durability::Disk, move |tx, claim| {
+            inbox::finish(tx, claim, &outcome)
+        })
+    }
+
+    fn by_id(&self, id: &str) -> StoreFuture<'_, Option<InboxMessage>> {
+        let id = id.to_owned();
+        self.read(move |connection| inbox::by_id(connection, &id))
+    }
+
+    fn unanswered(&self, lane: Option<&str>) -> StoreFuture<'_, Vec<InboxMessage>> {
+        let lane = lane.map(str::to_owned);
+        self.read(move |connection| inbox::unanswered(connection, lane.as_deref()))
+    }
+
+    fn forget_finished(&self, before: u64) -> StoreFuture<'_, usize> {
+        let forgotten = self.write(Durability::Disk, move |tx| {
+            inbox::forget_finished(tx, before)
+        });
+        Box::pin(async move {
+            let gone = forgotten.await?;
+            if gone > 0 {
+                // Somebody may be reading: then the room is given back another time.
+                if let Err(error) = self.engine.give_room_back().await {
+                    tracing::debug!(%error, "the room of old messages is not given back yet");
+                }
+            }
+            Ok(gone)
+        })
+    }
+}
+
+impl JobStore for SqliteRuntimeStore {
+    fn upsert(&self, job: JobPlan) -> StoreFuture<'_, ()> {
+        self.write(Durability::Disk, move |tx| jobs::upsert(tx, &job))
+    }
+
+    fn remove(&self, name: &str) -> StoreFuture<'_, bool> {
+        let name = name.to_owned();
+        self.write(Durability::Disk, move |tx| jobs::remove(tx, &name))
+    }
+
+    fn by_name(&self, name: &str) -> StoreFuture<'_, Option<JobRecord>> {
+        let name = name.to_owned();
+        self.read(move |connection| jobs::by_name(connection, &name))
+    }
+
+    fn list(&self) -> StoreFuture<'_, Vec<JobRecord>> {
+        self.read(jobs::list)
+    }
+
+    fn claim_due(&self, ask: ClaimAsk) -> StoreFuture<'_, Option<ClaimedJob>> {
+        self.write(Durability::Process, move |tx| jobs::claim_due(tx, &ask))
+    }
+
+    fn renew(&self, claim: &WorkClaim, time: LeaseTime) -> StoreFuture<'_, ClaimState> {
+        self.with_claim(claim, Durability::Process, move |tx, claim| {
+            jobs::renew(tx, claim, time)
+        })
+    }
+
+    fn give_back(&self, claim: &WorkClaim) -> StoreFuture<'_, ClaimState> {
+        self.with_claim(claim, Durability::Process, jobs::give_back)
+    }
+
+    fn finish(&self, claim: &WorkClaim, next: JobNext) -> StoreFuture<'_, JobFinished> {
+        self.with_claim(claim, Durability::Disk, move |tx, claim| {
+            jobs::finish(tx, claim, &next)
+        })
+    }
+}
+
+impl LeaseStore for SqliteRuntimeStore {
+    fn acquire(&self, ask: LeaseAsk) -> StoreFuture<'_, LeaseAcquired> {
+        // A fence is known elsewhere: no power cut may take it back.
+        self.write(Durability::Disk, move |tx| leases::acquire(tx, &ask))
+    }
+
+    fn renew(&self, lease: &LeaseKey, time: LeaseTime) -> StoreFuture<'_, Option<LeaseRecord>> {
+        let lease = lease.clone();
+        self.write(Durability::Process, move |tx| {
+            leases::renew(tx, &lease, time)
+        })
+    }
+
+    fn release(&self, lease: &LeaseKey) -> StoreFuture<'_, bool> {
+        let lease = lease.clone();
+        self.write(Durability::Process, move |tx| leases::release(tx, &lease))
+    }
+
+    fn current(&self, name: &str, now: u64) -> StoreFuture<'_, Option<LeaseRecord>> {
+        let name = name.to_owned();
+        self.read(move |connection| leases::current(connection, &name, now))
+    }
+
+    fn list(&self, now: u64) -> StoreFuture<'_, Vec<LeaseRecord>> {
+        self.read(move |connection| leases::list(connection, now))
+    }
+}

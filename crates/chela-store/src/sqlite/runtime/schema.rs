@@ -1,0 +1,100 @@
+//! The tables of inbox, jobs and leases, and what they share.
+
+use rusqlite::{Connection, Row};
+
+use crate::claims::{ClaimHolder, LeaseTime};
+use crate::file::{Format, Room};
+
+pub(super) static FORMAT: Format = Format {
+    name: "the runtime file",
+    if_damaged: "move it aside to begin a new one (messages without an answer and planned jobs are lost with it)",
+    steps: &STEPS,
+    mend: None,
+    room: Room::GivenBack,
+};
+
+/// `claim` is the number of the newest claim, 0 when it was given back. `replaced` says that a job
+/// is not what it was when it was claimed. `numbers` outlives what was numbered: a job of the same
+/// name, a lease that was released and taken again never gets an old number.
+const STEPS: [&str; 1] = ["
+    CREATE TABLE inbox (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        lane TEXT NOT NULL,
+        body TEXT NOT NULL,
+        accepted INTEGER NOT NULL,
+        tries INTEGER NOT NULL DEFAULT 0,
+        claim INTEGER NOT NULL DEFAULT 0,
+        worker TEXT,
+        until INTEGER,
+        outcome TEXT,
+        finished INTEGER
+    );
+    CREATE INDEX inbox_waiting ON inbox (number) WHERE finished IS NULL;
+    CREATE INDEX inbox_lanes ON inbox (lane, number) WHERE finished IS NULL;
+    CREATE INDEX inbox_finished ON inbox (finished) WHERE finished IS NOT NULL;
+    CREATE TABLE jobs (
+        name TEXT PRIMARY KEY,
+        schedule TEXT NOT NULL,
+        next INTEGER,
+        enabled INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        claim INTEGER NOT NULL DEFAULT 0,
+        worker TEXT,
+        until INTEGER,
+        replaced INTEGER NOT NULL DEFAULT 0
+    ) WITHOUT ROWID;
+    CREATE INDEX jobs_due ON jobs (next, name) WHERE enabled = 1;
+    CREATE TABLE leases (
+        name TEXT PRIMARY KEY,
+        holder TEXT NOT NULL,
+        fence INTEGER NOT NULL,
+        until INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE numbers (
+        name TEXT PRIMARY KEY,
+        last INTEGER NOT NULL
+    ) WITHOUT ROWID;
+"];
+
+/// Which numbers are counted.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum NumberOf {
+    Claim,
+    Fence,
+}
+
+/// A number nothing of its kind ever had, larger than all before.
+pub(super) fn next_number(tx: &Connection, of: NumberOf) -> rusqlite::Result<u64> {
+    let name = match of {
+        NumberOf::Claim => "claim",
+        NumberOf::Fence => "fence",
+    };
+    tx.prepare_cached(
+        "INSERT INTO numbers (name, last) VALUES (?1, 1) \
+         ON CONFLICT (name) DO UPDATE SET last = last + 1 RETURNING last",
+    )?
+    .query_row([name], |row| row.get(0))
+}
+
+/// A moment as it is kept; what is too far away to be written is the last there is.
+pub(super) fn moment(time: u64) -> i64 {
+    i64::try_from(time).unwrap_or(i64::MAX)
+}
+
+pub(super) fn end_of(time: LeaseTime) -> i64 {
+    moment(time.until())
+}
+
+/// Who has a row in its hands, from two columns.
+pub(super) fn holder_of(
+    row: &Row<'_>,
+    worker: usize,
+    until: usize,
+) -> rusqlite::Result<Option<ClaimHolder>> {
+    let holder: (Option<String>, Option<u64>) = (row.get(worker)?, row.get(until)?);
+    Ok(match holder {
+        (Some(worker), Some(until)) => Some(ClaimHolder { worker, until }),
+        _ => None,
+    })
+}

@@ -13,6 +13,7 @@ pub mod compact;
 pub mod conversation;
 pub mod file_trust;
 pub mod halt;
+pub mod hooks;
 mod installation_secret;
 pub mod keeping;
 pub mod knobs;

@@ -4,31 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chela_core::{Speaker, ok_or_warn};
-use chela_tools::{Answer, Answered, Approver, Headless, Question, Refused, SendAsk};
+use chela_tools::{Answered, Headless, Refused, SendAsk};
 
 use super::Grant;
 use super::child::taint;
 use super::spawn::Nest;
 use crate::conversation::{Conversation, ConversationAsk, Inbound, Role};
-use crate::turn::{Surface, TurnEvent};
 use chela_reply::Reply;
 use chela_session::Source;
-
-/// Nobody watches a session that is written to by another.
-struct Unwatched;
-
-impl Surface for Unwatched {
-    fn event(&self, _: TurnEvent) {}
-}
-
-impl Approver for Unwatched {
-    fn ask<'a>(
-        &'a self,
-        question: &'a Question,
-    ) -> std::pin::Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
-        Headless.ask(question)
-    }
-}
 
 impl Nest {
     pub(super) async fn deliver(&self, ask: SendAsk) -> Result<Answered, Refused> {
@@ -59,7 +42,7 @@ impl Nest {
             images: Vec::new(),
         };
         let answering = tokio::spawn(async move {
-            let outcome = other.say(message, &Unwatched).await;
+            let outcome = other.say(message, &Headless).await;
             let session = other.session();
             let branch = other.sessions.branch(&session);
             let branch = ok_or_warn!(

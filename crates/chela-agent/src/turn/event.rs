@@ -3,13 +3,18 @@
 use chela_core::SessionKey;
 use chela_model::Usage;
 use chela_reply::Reply;
-use chela_tools::{Approver, Progress, Success};
+use chela_tools::{Approver, Headless, Progress, Success};
 use serde_json::Value;
 
 /// Whoever a turn is run for: shown what happens, asked what needs a yes.
 pub trait Surface: Approver {
     /// Called from the turn, in order. Must not block.
     fn event(&self, event: TurnEvent);
+}
+
+/// Nobody there: shown nothing, and a yes is not to be had.
+impl Surface for Headless {
+    fn event(&self, _: TurnEvent) {}
 }
 
 /// What happens during a turn.

@@ -4,6 +4,7 @@ mod assembling;
 mod compacting;
 mod economy;
 mod guarding;
+mod hooking;
 mod incidents;
 mod journalling;
 mod own_writes;

@@ -20,6 +20,8 @@ pub mod knobs;
 mod ledger_slot;
 pub mod leftovers;
 mod local;
+pub mod machine;
+pub mod prelude;
 pub mod sandbox;
 mod secrets;
 pub mod skills;

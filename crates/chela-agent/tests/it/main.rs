@@ -3,6 +3,7 @@
 mod assembling;
 mod compacting;
 mod economy;
+mod embedding;
 mod guarding;
 mod hooking;
 mod incidents;

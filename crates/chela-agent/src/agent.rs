@@ -19,6 +19,7 @@ use crate::agent_memory::{ClosedTranscripts, MemoryAsk, agent_memory};
 use crate::assemble::{AssembleError, Assembler};
 use crate::conversation::{Conversation, ConversationAsk};
 use crate::file_trust::FileTrust;
+use crate::hooks::TurnHook;
 use crate::keeping::Keeping;
 use crate::ledger_slot::LedgerSlot;
 use crate::secrets;
@@ -46,6 +47,7 @@ pub struct Agents {
     /// Sub-agents that run in this process.
     pub(crate) seats: Seats,
     pub(crate) keeping: Keeping,
+    hooks: Mutex<Vec<Arc<dyn TurnHook>>>,
     /// How many were ever started.
     pub(crate) spawned: AtomicU64,
 }
@@ -86,10 +88,22 @@ impl Agents {
             redactor: OnceLock::new(),
             seats: Seats::default(),
             keeping: Keeping::default(),
+            hooks: Mutex::default(),
             spawned: AtomicU64::new(0),
             host: host.clone(),
             loaded,
         })
+    }
+
+    /// Lets somebody have a say in every turn that begins from now on, after those before.
+    pub fn add_hook(&self, hook: Arc<dyn TurnHook>) {
+        let mut hooks = self.hooks.lock().unwrap_or_else(PoisonError::into_inner);
+        hooks.push(hook);
+    }
+
+    pub(crate) fn hooks(&self) -> Vec<Arc<dyn TurnHook>> {
+        let hooks = self.hooks.lock().unwrap_or_else(PoisonError::into_inner);
+        hooks.clone()
     }
 
     pub fn host(&self) -> &Host {

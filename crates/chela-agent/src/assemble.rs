@@ -4,6 +4,7 @@
 //! here, so what a report says is what a model reads.
 
 mod hidden;
+mod hook_text;
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
@@ -23,8 +24,8 @@ use chela_prompt::{
 use chela_skills::AgentSkills;
 use chela_workspace::trust::Custody;
 use chela_workspace::{
-    BootstrapSettings, Condition, FileStatus, LoadRequest, LoadedContext, OwnerNotice,
-    SessionScope, Turn, Workspace,
+    BootstrapExtension, BootstrapSettings, Condition, FileStatus, LoadRequest, LoadedContext,
+    OwnerNotice, SessionScope, Turn, Workspace,
 };
 
 use crate::installation_secret::{SecretError, installation_secret};
@@ -38,6 +39,7 @@ use crate::trust::{custody_of, heartbeat_of};
 
 pub use chela_inspect::Assembled;
 pub(crate) use hidden::{hide_in_request, hide_in_tools};
+pub use hook_text::HookText;
 
 /// Which prompt is wanted. What is left open follows from the agent and the session.
 #[derive(Debug, Clone, Default)]
@@ -52,6 +54,8 @@ pub struct Ask {
     pub size: Size,
     /// The tools of a session that is under way. `None`: those the agent would get now.
     pub tools: Option<Vec<ToolSchema>>,
+    /// What hooks add to the files.
+    pub bootstrap: Vec<HookText>,
 }
 
 /// Whether the prompt speaks of this machine.
@@ -172,7 +176,7 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
             .channel
             .clone()
             .or_else(|| session.channel().map(str::to_owned));
-        let context = self.context(&agent, &session, &known, ask.size);
+        let context = self.context(&agent, &session, &known, ask);
         let tools = match &ask.tools {
             Some(tools) => tools.clone(),
             None => self.tools(ask, &session, &known),
@@ -291,7 +295,7 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
         agent: &AgentId,
         session: &SessionKey,
         known: &Known,
-        size: Size,
+        ask: &Ask,
     ) -> LoadedContext {
         let Some(workspace) = &known.workspace else {
             return LoadedContext {
@@ -301,13 +305,18 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
             };
         };
         let short;
-        let settings = match size {
+        let settings = match ask.size {
             Size::Full => &known.knobs.bootstrap,
             Size::Short => {
                 short = short_bootstrap(&known.knobs.bootstrap);
                 &short
             }
         };
+        let extensions: Vec<&dyn BootstrapExtension> = ask
+            .bootstrap
+            .iter()
+            .map(|text| text as &dyn BootstrapExtension)
+            .collect();
         workspace.load(&LoadRequest {
             agent,
             session: scope_of(session, &known.knobs),
@@ -316,6 +325,7 @@ impl<H: Borrow<Host>, L: Borrow<Loaded>> Assembler<H, L> {
             age: Condition::of(self.host(), workspace.dir()).age(),
             settings,
             execution: None,
+            extensions: &extensions,
             notices_seen: &BTreeSet::new(),
             custody: Some(&known.custody),
         })

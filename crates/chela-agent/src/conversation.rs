@@ -31,7 +31,7 @@ use chela_tools::{Policy, PolicyAsk, Tool, Toolbox, check_own_names};
 use tokio::sync::Notify;
 
 use crate::agent::{Agents, OpenError};
-use crate::assemble::AssembleError;
+use crate::assemble::{AssembleError, HookText};
 use crate::halt::{Halt, LOOK_EVERY};
 use crate::local;
 use crate::sandbox;
@@ -128,6 +128,15 @@ pub struct Inbound {
     pub images: Vec<Image>,
 }
 
+impl From<&str> for Inbound {
+    fn from(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            images: Vec::new(),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
     /// Such as `image/png`.
@@ -185,6 +194,8 @@ struct State {
     /// What was chosen for it, as of the last turn or command.
     settings: Settings,
     prefix: Option<Arc<Prefix>>,
+    /// What hooks add to the files it begins with.
+    bootstrap: Vec<HookText>,
     last: Usage,
     meter: ContextMeter,
     /// Who answered last in place of the chosen model, and why.
@@ -264,6 +275,7 @@ impl Conversation {
                 session,
                 settings: info.settings,
                 prefix: None,
+                bootstrap: Vec::new(),
                 last: Usage::default(),
                 fallback: None,
                 bounds: skill_bound::SkillBounds::of(&branch),
@@ -535,6 +547,11 @@ impl Conversation {
                 false => WithWord::Silence,
             },
         }
+    }
+
+    /// What hooks add to the files of this session, from now on.
+    pub(crate) fn begin_with(&self, bootstrap: Vec<HookText>) {
+        self.with(|state| state.bootstrap = bootstrap);
     }
 
     pub(crate) fn heard(

@@ -12,11 +12,13 @@ mod changes;
 mod event;
 mod guard;
 mod held;
+mod hook_runner;
 mod inbound;
 mod limits;
 mod outlet;
 mod page;
 mod partial;
+mod phases;
 mod printed;
 mod remembered;
 mod request;
@@ -29,11 +31,13 @@ mod told;
 mod tool_changes;
 mod wrote;
 
+use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use chela_core::ok_or_warn;
 use chela_core::panics::PanicReport;
+use chela_core::{ContentHash, ok_or_warn};
 use chela_ledger::Rewrite;
 use chela_model::{
     Chain, Event, Failure, Message, ModelError, Part, Response, Stage, StopReason, Usage,
@@ -45,8 +49,10 @@ use tracing::Instrument;
 use crate::agent::OpenError;
 use crate::conversation::{Conversation, Inbound, Prefix};
 use crate::halt::Halt;
+use crate::hooks::CallWord;
 use chela_reply::{Gate, GateSettings, Reply};
 use chela_session::{AppendBatch, Body, Meta, Session, SessionError, Source, UsageOfCall};
+use hook_runner::HookRunner;
 use limits::Spent;
 use outlet::Outlet;
 
@@ -104,6 +110,7 @@ pub(crate) async fn run_unheard(
 
 async fn to_its_end(turn: Turn<'_>) -> Result<TurnOutcome, TurnError> {
     let (talk, session) = (turn.talk, turn.session.clone());
+    let hooks = turn.hooks.clone();
     // The ids of the spans are those of the ledger. They count at every level.
     let span = tracing::error_span!(
         "turn",
@@ -113,8 +120,18 @@ async fn to_its_end(turn: Turn<'_>) -> Result<TurnOutcome, TurnError> {
     let outcome = survive(talk, run_steps(turn))
         .instrument(span.clone())
         .await;
-    let _in_turn = span.enter();
-    match &outcome {
+    hooks.end(&outcome).instrument(span.clone()).await;
+    span.in_scope(|| log_end(&outcome));
+    if let Err(TurnError::Broken(_)) = &outcome {
+        let how = "failed".to_owned();
+        let ended = talk.sessions.append(&session, Body::TurnEnded { how });
+        ok_or_warn!(ended.await, "a turn that broke has no outcome on disk");
+    }
+    outcome
+}
+
+fn log_end(outcome: &Result<TurnOutcome, TurnError>) {
+    match outcome {
         Ok(outcome) => tracing::info!(
             ended = outcome.ended.as_str(),
             model = outcome.model,
@@ -126,12 +143,6 @@ async fn to_its_end(turn: Turn<'_>) -> Result<TurnOutcome, TurnError> {
         ),
         Err(error) => tracing::warn!(%error, "the turn failed"),
     }
-    if let Err(TurnError::Broken(_)) = &outcome {
-        let how = "failed".to_owned();
-        let ended = talk.sessions.append(&session, Body::TurnEnded { how });
-        ok_or_warn!(ended.await, "a turn that broke has no outcome on disk");
-    }
-    outcome
 }
 
 /// Step by step, until one is the last.
@@ -190,7 +201,14 @@ struct Turn<'a> {
     warned: Vec<String>,
     /// A request that is too long is shortened once.
     made_room: bool,
+    /// Whoever steps in from outside.
+    hooks: HookRunner,
+    /// What they said about the calls at hand.
+    hook_words: Mutex<HookWords>,
 }
+
+/// By the id of a call and what it does: ids alone may come again.
+type HookWords = HashMap<(String, ContentHash), (CallWord, String)>;
 
 /// How a step ended.
 enum Step {
@@ -234,14 +252,14 @@ impl<'a> Turn<'a> {
             Heard::Answer(response) => response,
             Heard::Interrupted(ended) => {
                 self.keep_partial(&partial).await?;
-                self.reply = self.close(gate);
+                self.reply = self.close(gate).await;
                 return Ok(Step::End(ended));
             }
         };
         self.spent.steps += 1;
         self.account(&request, &response);
         let calls = self.keep(&response).await?;
-        self.reply = self.close(gate);
+        self.reply = self.close(gate).await;
         if calls.is_empty() {
             if response.stop == StopReason::Length {
                 let notice = "The answer was cut off: it reached the model's output limit.";
@@ -402,13 +420,19 @@ impl<'a> Turn<'a> {
     }
 
     /// What the gate still held back, and what the answer comes to.
-    fn close(&self, gate: Gate) -> Reply {
+    async fn close(&self, gate: Gate) -> Reply {
         let finished = gate.finish();
         finished
             .shown
             .into_iter()
             .for_each(|shown| self.outlet.show(shown));
-        self.outlet.finish(finished.reply)
+        self.before_agent_reply(finished.reply).await
+    }
+
+    fn hook_words(&self) -> MutexGuard<'_, HookWords> {
+        self.hook_words
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn end(self, ended: Ended) -> Result<TurnOutcome, TurnError> {

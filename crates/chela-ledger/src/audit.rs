@@ -47,12 +47,14 @@ pub enum AuditKind {
     Secret,
     /// Text from outside reads like an injected instruction.
     Finding,
+    /// A hook changed something in a turn, or broke.
+    Hook,
     /// The file with the newest hash was gone.
     HeadMissing,
 }
 
 impl AuditKind {
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::PromptBuild,
         Self::RequestEnd,
         Self::ToolDecision,
@@ -66,6 +68,7 @@ impl AuditKind {
         Self::Forgotten,
         Self::Secret,
         Self::Finding,
+        Self::Hook,
         Self::HeadMissing,
     ];
 
@@ -84,6 +87,7 @@ impl AuditKind {
             Self::Forgotten => "forgotten",
             Self::Secret => "secret",
             Self::Finding => "finding",
+            Self::Hook => "hook",
             Self::HeadMissing => "head-missing",
         }
     }

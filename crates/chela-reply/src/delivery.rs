@@ -7,6 +7,16 @@ pub enum Reply {
     Silent { why: Silence },
 }
 
+impl Reply {
+    /// The words to deliver; none for silence.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Deliver(delivery) => &delivery.text,
+            Self::Silent { .. } => "",
+        }
+    }
+}
+
 /// A reply as it is shown or sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Delivery {

@@ -8,7 +8,9 @@ use chela_model::{Message, Part, StopReason, ToolCall};
 use chela_store::{ImportedEntry, SessionImport, SessionImported};
 use serde_json::{Map, Value, json};
 
-use super::entry::{Body, BranchSummary, Compaction, Custom, CustomMessage, EntryId, Meta};
+use super::entry::{
+    Body, BranchSummary, Compaction, Custom, CustomMessage, EntryId, Meta, SpeakerMark,
+};
 use super::jsonl::{TOOL_STARTED, TURN_ENDED};
 use super::record::Settings;
 use super::stamp::parse_iso;
@@ -291,7 +293,11 @@ fn message(fields: &Map<String, Value>) -> Result<Body, String> {
     let written = fields.get("message").ok_or("it has no `message`")?;
     if let Ok(message) = serde_json::from_value::<Message>(written.clone()) {
         let meta = fields.get("meta").cloned().unwrap_or_else(|| json!({}));
-        let meta = serde_json::from_value(meta).unwrap_or_default();
+        // Whose words they are cannot be read: then they are nobody's known.
+        let meta = serde_json::from_value(meta).unwrap_or_else(|_| Meta {
+            speaker: Some(SpeakerMark::Unreadable),
+            ..Meta::default()
+        });
         return Ok(Body::Message { message, meta });
     }
     foreign_message(written)

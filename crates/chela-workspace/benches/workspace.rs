@@ -37,6 +37,7 @@ fn main() {
         age: WorkspaceAge::BrandNew,
         settings: &settings,
         execution: None,
+        extensions: &[],
         notices_seen: &seen,
         custody: None,
     };

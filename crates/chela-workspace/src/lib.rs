@@ -11,12 +11,14 @@ mod context_file;
 mod core_file;
 mod decode;
 mod disk;
+mod extension;
 mod git;
 mod glob;
 mod history;
 mod load;
 mod markdown;
 mod notice;
+mod pins;
 mod read;
 mod record;
 mod report;
@@ -29,13 +31,17 @@ mod workspace;
 pub use context_file::ContextFile;
 pub use core_file::{CoreFile, Need, PromptOrder};
 pub use disk::{DiskError, write_atomically as replace_file};
+pub use extension::{BootstrapContext, BootstrapExtension};
 pub use git::CommitId;
 pub use history::{Author, History, HistoryEntry, HistoryError, Pause, RestoreReport, Snapshot};
 pub use load::{ExecutionFolder, LoadRequest, LoadedContext, SessionScope, Turn, WorkspaceAge};
 pub use markdown::{heartbeat_has_work, strip_front_matter};
 pub use notice::{NoticeStore, OwnerNotice, PromptNotice, owner_notices, prompt_notice};
 pub use record::{Beginning, Condition, Stage, WorkspaceRecord};
-pub use report::{Budget, Dropped, FileReport, FileStatus, Remark, limit_in_words};
+pub use report::{
+    Budget, Dropped, ExtensionAction, ExtensionChange, FileReport, FileStatus, Remark,
+    limit_in_words,
+};
 pub use seed::{
     Repository, RepositoryWish, SeedError, SeedMode, SeedOptions, SeedReport, seed, template,
     unfilled_files,

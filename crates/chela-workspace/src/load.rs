@@ -1,5 +1,5 @@
-//! Gathering the context files of one session: find, filter, read, share out the
-//! room, and keep account of every file, injected or not.
+//! Gathering the context files of one session: find, filter, read, let extensions adjust, share
+//! out the room, and keep account of every file, injected or not.
 
 mod candidate;
 
@@ -13,6 +13,7 @@ use chela_core::{AgentId, Audience, ContentHash, Origin, Trust};
 use crate::budget::{Claim, ClaimText, Share, share_out};
 use crate::context_file::ContextFile;
 use crate::core_file::{CoreFile, Need, PromptOrder};
+use crate::extension::{self, BootstrapContext, BootstrapExtension, Touched};
 use crate::markdown::heartbeat_has_work;
 use crate::notice::{PromptNotice, prompt_notice};
 use crate::read::{Located, Look, look};
@@ -24,7 +25,7 @@ use crate::workspace::Workspace;
 use candidate::{Candidate, NameUse, Place, candidates, gate};
 
 /// Which session wants its context files, and how.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct LoadRequest<'a> {
     pub agent: &'a AgentId,
     pub session: SessionScope,
@@ -35,6 +36,7 @@ pub struct LoadRequest<'a> {
     pub settings: &'a BootstrapSettings,
     /// The folder the session runs in, when it is not the workspace.
     pub execution: Option<ExecutionFolder<'a>>,
+    pub extensions: &'a [&'a dyn BootstrapExtension],
     /// Keys of prompt notices given in earlier sessions; matters to `TruncationWarning::Once`.
     pub notices_seen: &'a BTreeSet<ContentHash>,
     /// Who watches the files. `None`: every file is taken as it is.
@@ -87,7 +89,7 @@ pub struct LoadedContext {
 /// A file on its way into the prompt.
 struct Draft {
     place: Place,
-    file: ContextFile,
+    touched: Touched,
     /// Where its text came from, while that is still the text.
     source: Option<Arc<Source>>,
     hash: Option<ContentHash>,
@@ -100,7 +102,11 @@ pub(crate) fn load(workspace: &Workspace, request: &LoadRequest<'_>) -> LoadedCo
     for candidate in candidates(workspace, request) {
         drafts.extend(draft(workspace, request, candidate, &mut met));
     }
-    drafts.sort_by_cached_key(|draft| (draft.place, PromptOrder::of(&draft.file.shown_path)));
+    if !request.extensions.is_empty() {
+        drafts = extend(workspace, request, drafts);
+    }
+    drafts
+        .sort_by_cached_key(|draft| (draft.place, PromptOrder::of(&draft.touched.file.shown_path)));
     fit(&mut drafts, request.settings);
     finish(drafts, request)
 }
@@ -185,7 +191,7 @@ fn settled(
         _ => FileStatus::Blank,
     };
     let mut draft = candidate.into_draft(status);
-    let file = &mut draft.file;
+    let file = &mut draft.touched.file;
     file.raw_chars = source.raw_chars;
     draft.hash = Some(source.hash);
     draft.remarks.clone_from(&source.remarks);
@@ -240,7 +246,7 @@ fn absent(request: &LoadRequest<'_>, candidate: Candidate) -> Option<Draft> {
         .and_then(|(absent, _)| Remark::of_absence(absent, &candidate.shown_path, request.agent));
     if let Some((absent, Reads::Trusted { hash, text })) = &ruling {
         let mut draft = candidate.into_draft(FileStatus::Injected);
-        let file = &mut draft.file;
+        let file = &mut draft.touched.file;
         file.trust = file.trust.min(absent.judgement.trust);
         file.origin = Origin::File {
             path: file.shown_path.clone(),
@@ -264,7 +270,7 @@ fn absent(request: &LoadRequest<'_>, candidate: Candidate) -> Option<Draft> {
         let text = include_str!("../text/missing.txt")
             .trim()
             .replace("{name}", core.name());
-        draft.file.content = text.into();
+        draft.touched.file.content = text.into();
     }
     draft.remarks.extend(remark);
     Some(draft)
@@ -275,23 +281,66 @@ fn is_same_file(one: &Located, other: &Located) -> bool {
         || (one.stamp.identity != (0, 0) && one.stamp.identity == other.stamp.identity)
 }
 
+fn extend(workspace: &Workspace, request: &LoadRequest<'_>, mut drafts: Vec<Draft>) -> Vec<Draft> {
+    let context = BootstrapContext {
+        agent: request.agent,
+        workspace: &workspace.root,
+        session: request.session,
+        audience: request.audience,
+    };
+    for draft in &mut drafts {
+        if let Some(source) = &draft.source {
+            draft.touched.file.content = source.text();
+        }
+    }
+    for extension in request.extensions {
+        let touched = drafts.iter().map(|draft| draft.touched.clone()).collect();
+        let mut touched =
+            extension::apply(*extension, touched, &context, &request.settings.pins).into_iter();
+        for (draft, after) in drafts.iter_mut().zip(touched.by_ref()) {
+            if after.file.content != draft.touched.file.content {
+                draft.source = None;
+            }
+            draft.touched = after;
+        }
+        drafts.extend(touched.map(|touched| Draft {
+            place: Place::Workspace,
+            hash: touched.file.origin.hash(),
+            touched,
+            source: None,
+            remarks: Vec::new(),
+        }));
+        for draft in &mut drafts {
+            let file = &mut draft.touched.file;
+            if file.status.is_in_prompt() && !file.audience.may_reach(request.audience) {
+                file.status = FileStatus::FilteredByAudience;
+            }
+            let is_bootstrap = CoreFile::of(&file.name) == Some(CoreFile::Bootstrap);
+            if is_bootstrap && request.age == WorkspaceAge::Settled && file.status.is_in_prompt() {
+                file.status = FileStatus::NotBrandNew;
+            }
+        }
+    }
+    drafts
+}
+
 fn fit(drafts: &mut [Draft], settings: &BootstrapSettings) {
     let mut present: Vec<&mut Draft> = drafts
         .iter_mut()
-        .filter(|draft| draft.file.status.is_in_prompt())
+        .filter(|draft| draft.touched.file.status.is_in_prompt())
         .collect();
     let claims: Vec<Claim> = present
         .iter()
         .map(|draft| Claim {
-            name: draft.file.shown_path.clone(),
+            name: draft.touched.file.shown_path.clone(),
             text: match &draft.source {
                 Some(source) => ClaimText::File(Arc::clone(source)),
-                None => ClaimText::Plain(Arc::clone(&draft.file.content)),
+                None => ClaimText::Plain(Arc::clone(&draft.touched.file.content)),
             },
         })
         .collect();
     for (draft, share) in present.iter_mut().zip(share_out(&claims, settings)) {
-        let file = &mut draft.file;
+        let file = &mut draft.touched.file;
         match share {
             Share::NoRoom => {
                 file.status = FileStatus::OverTotalBudget {
@@ -335,7 +384,7 @@ fn finish(drafts: Vec<Draft>, request: &LoadRequest<'_>) -> LoadedContext {
     };
     let files = drafts
         .into_iter()
-        .map(|draft| draft.file)
+        .map(|draft| draft.touched.file)
         .filter(|file| file.status.is_in_prompt())
         .collect();
     LoadedContext {
@@ -347,7 +396,7 @@ fn finish(drafts: Vec<Draft>, request: &LoadRequest<'_>) -> LoadedContext {
 
 impl Draft {
     fn report(&self) -> FileReport {
-        let file = &self.file;
+        let file = &self.touched.file;
         FileReport {
             name: file.name.clone(),
             path: file.path.clone(),
@@ -364,6 +413,17 @@ impl Draft {
             audience: file.audience,
             zone: file.zone,
             remarks: self.remarks.clone(),
+            changes: self.touched.changes.clone(),
         }
+    }
+}
+
+impl std::fmt::Debug for LoadRequest<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LoadRequest")
+            .field("agent", &self.agent)
+            .field("session", &self.session)
+            .field("audience", &self.audience)
+            .finish_non_exhaustive()
     }
 }

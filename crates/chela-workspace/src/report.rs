@@ -30,6 +30,8 @@ pub struct FileReport {
     pub audience: Audience,
     pub zone: Zone,
     pub remarks: Vec<Remark>,
+    /// What extensions did to it.
+    pub changes: Vec<ExtensionChange>,
 }
 
 /// Whether a file is in the prompt, and if not, why.
@@ -78,6 +80,9 @@ pub enum FileStatus {
     /// Another name of a file that is already there.
     SameFile {
         name: String,
+    },
+    RemovedByExtension {
+        id: String,
     },
     /// Somebody wrote it whom the owner has not confirmed, and there is no version to stand in.
     SetAside,
@@ -151,7 +156,30 @@ pub enum Remark {
     },
 }
 
+/// What an extension did to a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExtensionChange {
+    pub extension: String,
+    pub action: ExtensionAction,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ExtensionAction {
+    Added,
+    Changed,
+    Removed,
+    /// It wanted to take out text that the owner pinned; the file is as it was.
+    Refused,
+}
+
 impl FileStatus {
+    /// Whether there is no text that could have been kept out.
+    pub(crate) fn is_nothing_there(&self) -> bool {
+        matches!(self, Self::Missing { .. } | Self::Blank)
+    }
+
     /// Whether any of the file is in the prompt.
     pub fn is_in_prompt(&self) -> bool {
         matches!(
@@ -323,6 +351,7 @@ impl std::fmt::Display for FileStatus {
                 f.write_str("has a name that context files do not have, such as AGENTS.md")
             }
             Self::SameFile { name } => write!(f, "is the same file as {name}"),
+            Self::RemovedByExtension { id } => write!(f, "was taken out by extension `{id}`"),
             Self::SetAside => f.write_str("is set aside: one line stands in its place"),
         }
     }

@@ -1,36 +1,8 @@
-//! The real machine as a [`Host`]: the one place that reads environment, clock and system files.
+//! What the command asks of the machine it runs on, besides what every embedder does.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::SystemTime;
-
-use chela_core::{Clock, Entropy, Host, HostEnv, MachineFacts, vars};
+use chela_core::Host;
 
 use crate::fail::Fail;
-
-/// The machine the command runs on. A profile typed on the command line wins over the
-/// environment.
-pub fn host(profile: Option<&str>) -> Host {
-    let mut env: HostEnv = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect();
-    if let Some(profile) = profile {
-        env.insert(vars::PROFILE.to_owned(), profile.to_owned());
-    }
-    let user_home = std::env::home_dir().filter(|home| home.is_absolute());
-    let user_home = user_home.unwrap_or_else(|| PathBuf::from("/"));
-    let cwd = std::env::current_dir().unwrap_or_else(|_| user_home.clone());
-    let facts = facts(&env);
-    Host {
-        user_home,
-        cwd,
-        env,
-        program: std::env::current_exe().ok(),
-        facts,
-        clock: Arc::new(WallClock),
-        entropy: Arc::new(SystemEntropy),
-    }
-}
 
 /// A profile becomes part of a folder's name, so it must be a plain word.
 pub fn check(host: &Host) -> Result<(), Fail> {
@@ -50,87 +22,6 @@ fn is_plain_word(text: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }
 
-#[derive(Debug)]
-struct WallClock;
-
-impl Clock for WallClock {
-    fn now(&self) -> SystemTime {
-        SystemTime::now()
-    }
-}
-
-#[derive(Debug)]
-struct SystemEntropy;
-
-impl Entropy for SystemEntropy {
-    #[expect(
-        clippy::panic,
-        reason = "without randomness no secret can be made; going on would be worse"
-    )]
-    fn fill(&self, bytes: &mut [u8]) {
-        if let Err(error) = getrandom::fill(bytes) {
-            panic!("the system gives no random bytes: {error}");
-        }
-    }
-}
-
-fn facts(env: &HostEnv) -> MachineFacts {
-    let uname = rustix::system::uname();
-    let text = |value: &std::ffi::CStr| {
-        value
-            .to_str()
-            .ok()
-            .map(str::to_owned)
-            .filter(|text| !text.is_empty())
-    };
-    let os = text(uname.sysname()).map(|system| match text(uname.release()) {
-        Some(release) => format!("{system} {release}"),
-        None => system,
-    });
-    MachineFacts {
-        hostname: text(uname.nodename()),
-        os,
-        arch: text(uname.machine()),
-        shell: env
-            .get("SHELL")
-            .and_then(|shell| Path::new(shell).file_name()?.to_str().map(str::to_owned)),
-        time_zone: time_zone(env),
-    }
-}
-
-/// The IANA name of the local zone: `TZ`, else what `/etc/localtime` points to, else
-/// `/etc/timezone`.
-fn time_zone(env: &HostEnv) -> Option<String> {
-    let typed = env
-        .get("TZ")
-        .map(|zone| zone.trim_start_matches(':').to_owned());
-    typed
-        .filter(|zone| looks_like_zone(zone))
-        .or_else(|| {
-            let target = std::fs::canonicalize("/etc/localtime").ok()?;
-            let (_, zone) = target.to_str()?.split_once("/zoneinfo/")?;
-            Some(zone.to_owned())
-        })
-        .or_else(|| {
-            Some(
-                std::fs::read_to_string("/etc/timezone")
-                    .ok()?
-                    .trim()
-                    .to_owned(),
-            )
-        })
-        .filter(|zone| looks_like_zone(zone))
-}
-
-fn looks_like_zone(zone: &str) -> bool {
-    !zone.is_empty()
-        && zone.len() < 64
-        && zone.starts_with(|c: char| c.is_ascii_alphabetic())
-        && zone
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "/_+-".contains(c))
-}
-
 /// Memory and environment hold keys, and the commands this program starts run as the same user:
 /// the kernel is asked to show them neither.
 #[cfg(target_os = "linux")]
@@ -143,18 +34,4 @@ pub fn hide_memory() -> std::io::Result<()> {
 #[cfg(not(target_os = "linux"))]
 pub fn hide_memory() -> std::io::Result<()> {
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::looks_like_zone;
-
-    #[test]
-    fn zones_are_names_and_nothing_else() {
-        assert!(looks_like_zone("Europe/Berlin"));
-        assert!(looks_like_zone("Etc/GMT+3"));
-        assert!(!looks_like_zone(""));
-        assert!(!looks_like_zone("/etc/passwd"));
-        assert!(!looks_like_zone("Europe/Berlin\n## Safety"));
-    }
 }

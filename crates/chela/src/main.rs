@@ -50,7 +50,7 @@ fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    let host = machine::host(cli.profile.as_deref());
+    let host = chela_agent::machine::this_machine(cli.profile.as_deref());
     let mut screen = Screen::stdout(&host, cli.color);
     let outcome = machine::check(&host)
         .and_then(|()| process_log::begin(&host, cli.log.as_deref(), cli.color))

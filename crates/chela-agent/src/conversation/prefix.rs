@@ -179,6 +179,7 @@ impl Conversation {
             model: model.map(str::to_owned),
             size,
             tools: Some(tools.to_vec()),
+            bootstrap: self.with(|state| state.bootstrap.clone()),
             ..Ask::default()
         })?)
     }

@@ -25,6 +25,7 @@ impl Turn<'_> {
     /// something waits for those before it, and those after it wait for it.
     pub(super) async fn act(&mut self, calls: &[ToolCall]) -> Result<Step, TurnError> {
         let toolbox = self.toolbox_now();
+        self.hook_words().clear();
         let leave = tokio::select! {
             biased;
             () = self.talk.until_stopped() => return Ok(Step::End(Ended::Stopped)),
@@ -159,7 +160,7 @@ impl Turn<'_> {
                 }
             },
         };
-        let output = self.screened(call, output);
+        let output = self.after_tool_call(call, output).await;
         self.book_result(call, &output);
         self.talk
             .note_reading(&self.session, call, &read, &output)

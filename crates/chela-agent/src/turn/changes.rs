@@ -7,7 +7,7 @@
 use chela_core::cut::{CutRequest, Limit, cut};
 use chela_core::{ContentHash, Origin, Trust, Zone};
 use chela_ledger::SectionMark;
-use chela_prompt::{PartKind, Prompt};
+use chela_prompt::{PartKind, PartSpan, Prompt};
 
 use super::tail::{Block, BlockKind};
 
@@ -24,7 +24,7 @@ pub fn changes(frozen: &[SectionMark], now: &Prompt) -> Option<Block> {
         };
         let zone = now.section(part.section).map(|section| section.zone);
         let text = now.slice(&part.range);
-        if zone != Some(Zone::Stable) || is_known(frozen, path, text) {
+        if zone != Some(Zone::Stable) || is_known(frozen, path, part, text) {
             continue;
         }
         trust = trust.join(part.trust);
@@ -45,11 +45,12 @@ pub fn changes(frozen: &[SectionMark], now: &Prompt) -> Option<Block> {
     })
 }
 
-fn is_known(frozen: &[SectionMark], path: &str, text: &str) -> bool {
+/// What an extension brought is known by its origin, which is no file's.
+fn is_known(frozen: &[SectionMark], path: &str, part: &PartSpan, text: &str) -> bool {
     let hash = ContentHash::of(text);
-    frozen
-        .iter()
-        .any(|mark| mark.hash == hash && file_of(mark) == Some(path))
+    frozen.iter().any(|mark| {
+        mark.hash == hash && (file_of(mark) == Some(path) || mark.origin == *part.origin)
+    })
 }
 
 fn gone<'m>(frozen: &'m [SectionMark], now: &Prompt) -> Vec<&'m str> {

@@ -38,7 +38,7 @@ pub(super) struct Case {
 }
 
 impl Case {
-    fn deed(&self) -> Deed<'_> {
+    pub(super) fn deed(&self) -> Deed<'_> {
         let spec = self.prepared.tool.spec();
         Deed {
             tool: &spec.name,
@@ -85,11 +85,13 @@ impl Turn<'_> {
             .filter(|call| call.malformed.is_none())
             .filter_map(|call| Some((call, case_of(call, toolbox).ok()?)))
             .collect();
-        let asked: Vec<(&ToolCall, &Case, Decision)> = cases
-            .iter()
-            .map(|(call, case)| (*call, case, self.judge(case)))
-            .filter(|(_, _, decision)| decision.verdict == Verdict::Ask)
-            .collect();
+        let mut asked: Vec<(&ToolCall, &Case, Decision)> = Vec::new();
+        for (call, case) in &cases {
+            let decision = self.before_tool_call(call, case).await;
+            if decision.verdict == Verdict::Ask {
+                asked.push((*call, case, decision));
+            }
+        }
         // One alone is asked about when its turn comes.
         if asked.len() < 2 {
             return Ok(Leave::default());
@@ -111,7 +113,7 @@ impl Turn<'_> {
         };
         // What calls before it brought back counts.
         self.catch_up(toolbox).await?;
-        let decision = self.judge(&case);
+        let decision = self.before_tool_call(call, &case).await;
         tracing::debug!(
             verdict = decision.verdict.as_str(),
             rule = decision.rule.as_str(),
@@ -206,7 +208,7 @@ impl Turn<'_> {
             .await
     }
 
-    fn judge(&self, case: &Case) -> Decision {
+    pub(super) fn judge(&self, case: &Case) -> Decision {
         let rules = self.talk.guard_rules();
         let deed = case.deed();
         let decision = self
@@ -429,7 +431,7 @@ impl Conversation {
     }
 
     /// Whether the owner allowed calls of this shape for good.
-    fn is_always_allowed(&self, shape: ContentHash) -> bool {
+    pub(super) fn is_always_allowed(&self, shape: ContentHash) -> bool {
         Document::load(&Document::path(&self.agents.host)).is_ok_and(|document| {
             document
                 .calls(&self.view.id)

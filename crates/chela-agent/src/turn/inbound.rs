@@ -1,5 +1,6 @@
 //! How a turn begins: the message is made ready and put on disk.
 
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use serde_json::json;
 
 use super::book::Book;
 use super::changes::changes;
+use super::hook_runner::HookRunner;
 use super::limits::{Repeats, Spent, TurnLimits};
 use super::outlet::Outlet;
 use super::tail::{Block, BlockKind, Sent, tail, unforged};
@@ -34,6 +36,9 @@ impl<'a> Turn<'a> {
     ) -> Result<Self, TurnError> {
         let session = talk.roll_over().await?;
         let chain = talk.chain().map_err(crate::agent::OpenError::from)?;
+        let hooks = HookRunner::new(talk, session.id.as_str(), &message.text);
+        let chain = hooks.resolve_model(talk, chain).await;
+        talk.begin_with(hooks.bootstrap().await);
         let prefix = talk.prefix_for(Some(&chain)).await?;
         let model = chain.primary().reference();
         let assembled = talk.assemble(&prefix.tools, prefix.size, Some(model))?;
@@ -56,6 +61,7 @@ impl<'a> Turn<'a> {
         blocks.extend(tool_changes(&talk.current_tools(&prefix), &sent_before));
         let (news, runs) = Told::apart(talk.subagent_news(&branch));
         blocks.extend(talk.blocks_for(&message.text, is_first(&branch), news));
+        blocks.extend(hooks.prompt_block().await);
         let (skill, said) = match talk.skill_text(&message.text) {
             Some((skill, "")) => (Some(skill), "Use it now."),
             Some((skill, said)) => (Some(skill), said),
@@ -89,6 +95,8 @@ impl<'a> Turn<'a> {
         let book = Book::open_turn(talk);
         talk.pen.begin(&session, book.turn());
         Ok(Self {
+            hooks: hooks.in_turn(book.turn()),
+            hook_words: Mutex::default(),
             spent: Spent::new(talk.turn_limits(), talk.agents.host.clock.now()),
             book,
             rewrite: talk.rewritten(&session, &branch, accepted).await?,

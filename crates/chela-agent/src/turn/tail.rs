@@ -38,6 +38,8 @@ pub enum BlockKind {
     Skills,
     /// What happened since the last message: commands that ended, files that changed.
     Events,
+    /// What hooks have to say.
+    Hooks,
 }
 
 impl BlockKind {
@@ -50,6 +52,7 @@ impl BlockKind {
             Self::Recall => "recall",
             Self::Skills => "skills",
             Self::Events => "events",
+            Self::Hooks => "hooks",
         }
     }
 

@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex};
 
 use chela_agent::agent::{Agents, OpenError};
 use chela_agent::conversation::{Conversation, ConversationAsk, Inbound, OwnTools};
+use chela_agent::hooks::TurnHook;
 use chela_agent::turn::{Surface, TurnError, TurnEvent, TurnOutcome};
 use chela_core::{ContentHash, Entropy, Host, Origin, OwnerProof, SessionKey, Speaker};
 use chela_guard::{ExternalSource, Labelled};
@@ -93,7 +94,7 @@ pub(crate) struct Owner {
     /// What is said before that, one answer a question.
     first: Mutex<Vec<Option<Scope>>>,
     asked: Mutex<Vec<Question>>,
-    events: Mutex<Vec<TurnEvent>>,
+    pub(crate) events: Mutex<Vec<TurnEvent>>,
 }
 
 impl Owner {
@@ -139,7 +140,7 @@ impl Owner {
         self.asked.lock().expect("a lock").len()
     }
 
-    fn heard(&self) -> String {
+    pub(crate) fn heard(&self) -> String {
         let events = self.events.lock().expect("a lock");
         let texts = events.iter().filter_map(|event| match event {
             TurnEvent::Text(text) => Some(text.as_str()),
@@ -179,6 +180,8 @@ pub(crate) struct Home {
     sent: Arc<Mutex<Vec<Value>>>,
     /// Tools besides the two that are always there.
     tools: Vec<Arc<dyn Tool>>,
+    /// Whoever steps into its turns.
+    hooks: Vec<Arc<dyn TurnHook>>,
     runtime: Runtime,
 }
 
@@ -205,12 +208,18 @@ impl Home {
             page: PAGE.to_owned(),
             sent: Arc::default(),
             tools: Vec::new(),
+            hooks: Vec::new(),
             runtime: runtime(),
         }
     }
 
     pub(crate) fn with_tool(mut self, tool: Arc<dyn Tool>) -> Self {
         self.tools.push(tool);
+        self
+    }
+
+    pub(crate) fn with_hook(mut self, hook: impl TurnHook + 'static) -> Self {
+        self.hooks.push(Arc::new(hook));
         self
     }
 
@@ -284,6 +293,9 @@ impl Home {
         let mut own: Vec<Arc<dyn Tool>> = vec![Arc::new(inbox), Arc::new(post)];
         own.extend(self.tools.iter().cloned());
         let agents = Agents::open(&self.host, Arc::new(loaded));
+        for hook in &self.hooks {
+            agents.add_hook(Arc::clone(hook));
+        }
         block_on(agents.conversation(ConversationAsk {
             own: OwnTools(own),
             ..ask
@@ -353,7 +365,7 @@ pub(crate) fn post(to: &str) -> Step {
     Step::tool("post", json!({ "to": to, "text": "hello" }))
 }
 
-fn reply_of(outcome: &TurnOutcome) -> &str {
+pub(crate) fn reply_of(outcome: &TurnOutcome) -> &str {
     match &outcome.reply {
         Reply::Deliver(delivery) => &delivery.text,
         Reply::Silent { .. } => "",

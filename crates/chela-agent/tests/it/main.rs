@@ -3,7 +3,9 @@
 mod assembling;
 mod compacting;
 mod economy;
+mod embedding;
 mod guarding;
+mod hooking;
 mod incidents;
 mod journalling;
 mod own_writes;

@@ -73,6 +73,8 @@ pub enum Rule {
     Undeclared,
     RefusedBefore,
     TooManyQuestions,
+    HookRefused,
+    HookAsks,
 }
 
 impl Rule {
@@ -104,6 +106,8 @@ impl Rule {
             Self::TooManyQuestions => {
                 "you refused several calls in a row: nothing is asked until you have written again"
             }
+            Self::HookRefused => "a hook refused it",
+            Self::HookAsks => "a hook wants you to be asked",
             Self::Undeclared => "it does not say whom or what it reaches",
         }
     }
@@ -139,6 +143,8 @@ impl Rule {
             Self::Undeclared => "undeclared",
             Self::RefusedBefore => "refused-before",
             Self::TooManyQuestions => "too-many-questions",
+            Self::HookRefused => "hook-refused",
+            Self::HookAsks => "hook-asks",
         }
     }
 }

@@ -1,3 +1,4 @@
+use super::super::entry::{Body, SpeakerMark};
 use super::super::tests_support::{Fixture, key, lines, user};
 use super::ImportError;
 use chela_store::block_on;
@@ -73,4 +74,19 @@ fn what_is_no_session_is_refused() {
     ))
     .unwrap();
     assert!(bare.session.key.to_string().starts_with("explicit:import-"));
+}
+
+#[test]
+fn what_cannot_be_read_about_a_message_does_not_make_it_the_owner_s() {
+    let fixture = Fixture::new();
+    let text = r#"{"type":"session","version":3,"id":"0197","timestamp":"2026-01-18T00:20:12.345Z"}
+{"type":"message","id":"a1","parentId":null,"timestamp":"2026-01-18T00:20:14Z","message":{"role":"user","content":[{"type":"text","text":"hi"}]},"meta":{"label":{"trust":"king"}}}
+"#;
+    let main = key("agent:main:main");
+    let back = block_on(fixture.sessions.import_jsonl(text.as_bytes(), Some(main))).unwrap();
+    let branch = block_on(fixture.sessions.branch(&back.session)).unwrap();
+    let Some(Body::Message { meta, .. }) = branch.first().map(|entry| &entry.body) else {
+        panic!("no message: {branch:?}")
+    };
+    assert_eq!(meta.speaker, Some(SpeakerMark::Unreadable));
 }

@@ -8,6 +8,7 @@ use chela_core::{Audience, Origin, Trust, Zone, sanitize};
 use super::{Draft, LoadRequest, SessionScope, Turn, WorkspaceAge};
 use crate::context_file::ContextFile;
 use crate::core_file::{CoreFile, Need, file_name, is_meant_by};
+use crate::extension::Touched;
 use crate::glob::expand;
 use crate::report::FileStatus;
 use crate::settings::{BootstrapSettings, ContextInjection};
@@ -224,18 +225,21 @@ impl Candidate {
     pub(super) fn into_draft(self, status: FileStatus) -> Draft {
         Draft {
             place: self.place,
-            file: ContextFile {
-                name: file_name(&self.path),
-                path: self.path,
-                shown_path: self.shown_path,
-                content: Arc::from(""),
-                origin: Origin::BuiltIn,
-                trust: self.trust,
-                audience: self.audience,
-                zone: self.zone,
-                raw_chars: 0,
-                injected_chars: 0,
-                status,
+            touched: Touched {
+                file: ContextFile {
+                    name: file_name(&self.path),
+                    path: self.path,
+                    shown_path: self.shown_path,
+                    content: Arc::from(""),
+                    origin: Origin::BuiltIn,
+                    trust: self.trust,
+                    audience: self.audience,
+                    zone: self.zone,
+                    raw_chars: 0,
+                    injected_chars: 0,
+                    status,
+                },
+                changes: Vec::new(),
             },
             source: None,
             hash: None,

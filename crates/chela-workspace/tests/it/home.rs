@@ -97,6 +97,7 @@ impl Plain {
             age: self.age,
             settings: &self.settings,
             execution: None,
+            extensions: &[],
             notices_seen: &self.seen,
             custody: None,
         }

@@ -7,6 +7,7 @@
 )]
 
 mod bad_input;
+mod extension;
 mod history;
 mod home;
 mod limits;

@@ -51,6 +51,7 @@ fn every_status_is_the_end_of_a_sentence() {
         FileStatus::SameFile {
             name: "MEMORY.md".into(),
         },
+        FileStatus::RemovedByExtension { id: "tidy".into() },
     ];
     let text: Vec<_> = all
         .iter()

@@ -1,0 +1,154 @@
+//! The hook points of a turn, in the order things happen there: what is the turn's own, and then
+//! or before it whoever steps in from outside.
+//!
+//! Guard, screening and redaction are steps at these points like any other. They hold the turn in
+//! their hands where a hook of outside is only told of it, so theirs is a trait of its own.
+
+use chela_guard::flow::{Decision, Rule, Verdict};
+use chela_model::ToolCall;
+use chela_reply::{Reply, Shown};
+use chela_tools::Output;
+
+use super::guard::Case;
+use super::{Turn, TurnEvent};
+use crate::hooks::CallWord;
+
+/// A step of the turn's own at the hook points. What it does not care about passes through.
+trait TurnPhase {
+    /// Whether a call may be made.
+    fn before_tool_call(&self, _case: &Case, decided: Option<Decision>) -> Option<Decision> {
+        decided
+    }
+
+    /// A result, as it goes on.
+    fn after_tool_call(&self, _call: &ToolCall, output: Output) -> Output {
+        output
+    }
+
+    /// A reply, as it goes out.
+    fn before_agent_reply(&self, reply: Reply) -> Reply {
+        reply
+    }
+}
+
+/// Decides from effect, taint and the origin of arguments.
+struct GuardPhase<'t, 'a>(&'t Turn<'a>);
+
+impl TurnPhase for GuardPhase<'_, '_> {
+    fn before_tool_call(&self, case: &Case, _: Option<Decision>) -> Option<Decision> {
+        Some(self.0.judge(case))
+    }
+}
+
+/// Looks through what came from outside.
+struct ScreeningPhase<'t, 'a>(&'t Turn<'a>);
+
+impl TurnPhase for ScreeningPhase<'_, '_> {
+    fn after_tool_call(&self, call: &ToolCall, output: Output) -> Output {
+        self.0.screened(call, output)
+    }
+}
+
+/// Takes secrets and addresses nobody named out of what leaves.
+struct RedactionPhase<'t, 'a>(&'t Turn<'a>);
+
+impl TurnPhase for RedactionPhase<'_, '_> {
+    fn before_agent_reply(&self, reply: Reply) -> Reply {
+        self.0.outlet.finish(reply)
+    }
+}
+
+impl Turn<'_> {
+    /// What is decided about a call: the guard's word, made stricter where a hook wants it so.
+    pub(super) async fn before_tool_call(&self, call: &ToolCall, case: &Case) -> Decision {
+        let (word, hook) = self.hook_word(call, case).await;
+        let decided = self
+            .phases()
+            .iter()
+            .fold(None, |decided, phase| phase.before_tool_call(case, decided));
+        // The guard always answers; were it not there, nothing would be allowed.
+        let decided = decided
+            .unwrap_or_else(|| Decision::about(&case.deed(), Verdict::Deny, Rule::Undeclared));
+        self.narrowed(decided, &word, &hook, case)
+    }
+
+    /// A result, as the model may read it: first the turn's own look, then the hooks'.
+    pub(super) async fn after_tool_call(&self, call: &ToolCall, output: Output) -> Output {
+        let output = self
+            .phases()
+            .iter()
+            .fold(output, |output, phase| phase.after_tool_call(call, output));
+        self.hooks.pass_result(call, output).await
+    }
+
+    /// A reply, as it may be delivered: hooks first, so that what they say is looked through, too.
+    pub(super) async fn before_agent_reply(&self, reply: Reply) -> Reply {
+        let reply = self.hooked_reply(reply).await;
+        self.phases()
+            .iter()
+            .fold(reply, |reply, phase| phase.before_agent_reply(reply))
+    }
+
+    fn phases(&self) -> [Box<dyn TurnPhase + Send + Sync + '_>; 3] {
+        [
+            Box::new(GuardPhase(self)),
+            Box::new(ScreeningPhase(self)),
+            Box::new(RedactionPhase(self)),
+        ]
+    }
+
+    async fn hooked_reply(&self, reply: Reply) -> Reply {
+        let Reply::Deliver(mut delivery) = reply else {
+            return reply;
+        };
+        if let Some(text) = self.hooks.pass_reply(&delivery.text).await {
+            self.outlet.show(Shown::Retracted);
+            self.outlet.show(Shown::Text(text.clone()));
+            delivery.text = text;
+        }
+        Reply::Deliver(delivery)
+    }
+
+    /// The hooks' word about a call, which they are asked for once.
+    async fn hook_word(&self, call: &ToolCall, case: &Case) -> (CallWord, String) {
+        let key = (call.id.clone(), case.deed().shape());
+        let known = self.hook_words().get(&key).cloned();
+        if let Some(known) = known {
+            return known;
+        }
+        let word = self.hooks.word_about(call, case).await;
+        if let (CallWord::Refuse(why), hook) = &word {
+            let notice = format!("The hook `{hook}` refused {}: {why}", call.name);
+            self.surface.event(TurnEvent::Notice(notice));
+        }
+        self.hook_words().insert(key, word.clone());
+        word
+    }
+
+    /// A hook makes a decision stricter or leaves it. A yes of the owner for exactly this call
+    /// answers its question, too.
+    fn narrowed(&self, decided: Decision, word: &CallWord, hook: &str, case: &Case) -> Decision {
+        let (verdict, rule) = match (word, decided.verdict) {
+            (CallWord::Refuse(_), Verdict::Allow | Verdict::Ask) => {
+                (Verdict::Deny, Rule::HookRefused)
+            }
+            (CallWord::Ask(_), Verdict::Allow)
+                if decided.rule != Rule::ApprovedShape
+                    && !self.talk.is_always_allowed(case.deed().shape()) =>
+            {
+                (Verdict::Ask, Rule::HookAsks)
+            }
+            _ => return decided,
+        };
+        tracing::info!(
+            hook,
+            verdict = verdict.as_str(),
+            "a hook made a decision stricter"
+        );
+        Decision {
+            verdict,
+            rule,
+            ..decided
+        }
+    }
+}

@@ -76,10 +76,10 @@ impl Agents {
     /// Waits for what was begun, so that a process which lives for one answer gets it done too.
     pub fn finish_keeping(&self) {
         let thread = self.at_work().take();
-        if let Some(thread) = thread {
-            if thread.join().is_err() {
-                tracing::error!("putting away broke off");
-            }
+        if let Some(thread) = thread
+            && thread.join().is_err()
+        {
+            tracing::error!("putting away broke off");
         }
     }
 

@@ -80,12 +80,15 @@ where
     }
 }
 
+/// Tells the files that a call names.
+type NamesFiles<C, A> = fn(&C, &A) -> Vec<PathBuf>;
+
 /// What a plain tool can tell of a call beforehand. What is left out follows from its spec.
 pub(crate) struct Foresight<C, A> {
     pub(crate) effect: Option<fn(&C, &A) -> Effect>,
     pub(crate) targets: Option<fn(&C, &A) -> Vec<CallTarget>>,
     /// The files it would write, and how far.
-    pub(crate) writes: Option<(WriteExtent, fn(&C, &A) -> Vec<PathBuf>)>,
+    pub(crate) writes: Option<(WriteExtent, NamesFiles<C, A>)>,
     pub(crate) preview: Option<fn(&C, &A) -> Vec<FilePreview>>,
     /// Besides what its sinks say.
     pub(crate) needs: &'static [ToolNeed],

@@ -25,9 +25,8 @@ fn everything(bench: &Bench) -> Vec<(PathBuf, Option<Vec<u8>>)> {
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            match path.is_dir() {
-                true => folders.push(path.clone()),
-                false => {}
+            if path.is_dir() {
+                folders.push(path.clone());
             }
             let bytes = std::fs::read(&path).ok();
             found.push((path, bytes));

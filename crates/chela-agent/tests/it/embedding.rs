@@ -1,10 +1,5 @@
 //! The example that embeds the engine does what it says.
 
-#![expect(
-    clippy::expect_used,
-    reason = "a test that cannot be set up fails here"
-)]
-
 #[path = "../../examples/embed.rs"]
 #[expect(dead_code, reason = "its main is for the program")]
 mod embed;

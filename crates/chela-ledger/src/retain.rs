@@ -84,7 +84,7 @@ impl Ledger {
         let now = self.host.unix_millis();
         let most = match haste {
             Haste::AtOnce => usize::MAX,
-            Haste::ByAndBy => self.read(move |tx| daily_share(tx)).await?,
+            Haste::ByAndBy => self.read(daily_share).await?,
         };
         let mut sum = Forgotten::default();
         while sum.requests < most {

@@ -16,6 +16,10 @@ pub use driver::{Budget, Failure, drive, read_seeds};
 
 // Before the macro, so that the targets reach it by the path they name.
 #[cfg(test)]
+#[expect(
+    clippy::items_after_test_module,
+    reason = "the macro has to come after the targets"
+)]
 mod targets {
     //! One module and one test for each target.
     #![allow(unused_attributes, reason = "`no_main` is for libFuzzer's build")]

@@ -3,7 +3,6 @@
 
 #![expect(
     clippy::expect_used,
-    clippy::panic,
     reason = "a test that cannot be set up fails here"
 )]
 

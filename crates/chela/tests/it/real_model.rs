@@ -6,10 +6,6 @@
     clippy::unwrap_used,
     reason = "a test that cannot be set up fails here"
 )]
-#![expect(
-    clippy::print_stderr,
-    reason = "a test that is left out says why it was"
-)]
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

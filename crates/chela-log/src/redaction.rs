@@ -26,7 +26,8 @@ impl std::fmt::Debug for LogRedaction {
 }
 
 impl LogRedaction {
-    /// `make` gives the redactor that counts as long as none is shared.
+    /// `make` gives the redactor for lines before any is shared. Once it was needed, it goes on
+    /// beside those that are.
     pub fn new(make: impl Fn() -> Redactor + Send + Sync + 'static) -> Self {
         Self {
             shared: RwLock::default(),
@@ -82,8 +83,14 @@ impl LogRedaction {
                 text = cleaned;
             }
         }
-        if shared.is_empty()
-            && let Cow::Owned(cleaned) = clean(self.made.get_or_init(|| (self.make)()), &text)
+        // What was hidden once stays hidden: a span that began before an agent shared its redactor
+        // still carries what only the first one knows.
+        let made = match shared.is_empty() {
+            true => Some(self.made.get_or_init(|| (self.make)())),
+            false => self.made.get(),
+        };
+        if let Some(made) = made
+            && let Cow::Owned(cleaned) = clean(made, &text)
         {
             text = cleaned;
         }

@@ -44,7 +44,7 @@ const CYCLES: &[(&str, &[&str], &str)] = &[
     (
         "chela-model",
         &[
-            "call", "chain", "discover", "fault", "models", "target", "wire",
+            "call", "chain", "discover", "encoded", "fault", "models", "response", "target", "wire",
         ],
         "`Target` both describes an endpoint and calls it",
     ),
@@ -94,6 +94,7 @@ const CYCLES: &[(&str, &[&str], &str)] = &[
             "budget",
             "context_file",
             "decode",
+            "extension",
             "history",
             "load",
             "notice",

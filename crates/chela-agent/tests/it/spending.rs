@@ -16,7 +16,7 @@ use chela_agent::turn::Ended;
 use chela_core::{Host, OwnerProof, SessionKey, Speaker, Usage};
 use chela_ledger::{Limit, LimitOf, LimitScope, RecordFilter, ReserveAsk, Summary};
 use chela_store::WaitHere as _;
-use chela_testkit::{Endpoint, Fault, Script, Step, Tokens};
+use chela_testkit::{Endpoint, Fault, Script, Step, Tokens, wait_until};
 use serde_json::{Value, json};
 
 use crate::swept::Swept;
@@ -112,7 +112,10 @@ fn a_turn_that_is_dropped_is_paid_too() {
             } => {}
         }
     });
-    let record = records(&home.talk).pop().expect("a record");
+    // Nobody waits for the record of a turn that went away.
+    let newest = || records(&home.talk).pop().expect("a record");
+    wait_until("the record has an end", || newest().ended.is_some());
+    let record = newest();
     let usage = record.usage.expect("what is known");
     assert_eq!(record.error.as_deref(), Some("broken off"));
     let session = home.talk.session();

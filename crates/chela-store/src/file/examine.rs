@@ -8,8 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::format::{Format, Room, version_of};
 use super::opening::set_up;
-use super::reading::{with_locks, without_side_files};
-use super::side_file;
+use super::reading::{is_awaited, open_as_it_is};
 use super::sound::{Soundness, check_quickly};
 use crate::error::{Fault, StoreError};
 
@@ -70,36 +69,11 @@ fn check_where_nothing_is_written(
 ) -> rusqlite::Result<Soundness> {
     match Fault::of_file(&refused, path) {
         Fault::ReadOnly | Fault::DiskFull => {
-            let (connection, _) = with_locks(path)
-                .or_else(|_| without_side_files(path))
-                .or_else(|error| match is_awaited(path) {
-                    true => Err(error),
-                    false => without_log(path),
-                })?;
+            let (connection, _) = open_as_it_is(path)?;
             check_quickly(&connection)
         }
         _ => Err(refused),
     }
-}
-
-/// Whether entries wait beside the file to be taken into it.
-fn is_awaited(path: &Path) -> bool {
-    std::fs::metadata(side_file(path, "-wal")).is_ok_and(|side| side.len() > 0)
-}
-
-/// Where nothing waits beside the file and nothing can be made there: the file alone, as it is.
-fn without_log(path: &Path) -> rusqlite::Result<(Connection, i64)> {
-    let escaped = path
-        .to_string_lossy()
-        .replace('%', "%25")
-        .replace('?', "%3f")
-        .replace('#', "%23");
-    let address = format!("file:{escaped}?immutable=1");
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-    let connection = Connection::open_with_flags(address, flags)?;
-    set_up(&connection)?;
-    let found = version_of(&connection)?;
-    Ok((connection, found))
 }
 
 /// Names the file in errors; nothing is opened by it.

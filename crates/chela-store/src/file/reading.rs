@@ -7,6 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::format::{Format, version_of};
 use super::opening::{OpenedFile, open_file, refuse_newer, set_up};
+use super::side_file;
 use super::sound::FileState;
 use crate::error::StoreError;
 
@@ -40,9 +41,7 @@ pub(crate) fn open_existing(
 }
 
 fn open_read_only(path: &Path, format: &Format) -> Result<OpenedFile, StoreError> {
-    let (connection, found) = with_locks(path)
-        .or_else(|_| without_side_files(path))
-        .map_err(|error| format.explain(path, error))?;
+    let (connection, found) = open_as_it_is(path).map_err(|error| format.explain(path, error))?;
     refuse_newer(path, format, found)?;
     if found < format.version() {
         return Err(StoreError::Older {
@@ -59,19 +58,46 @@ fn open_read_only(path: &Path, format: &Format) -> Result<OpenedFile, StoreError
     })
 }
 
+/// A connection that changes nothing, by whichever way there is.
+pub(super) fn open_as_it_is(path: &Path) -> rusqlite::Result<(Connection, i64)> {
+    with_locks(path)
+        .or_else(|_| without_side_files(path))
+        .or_else(|error| match is_awaited(path) {
+            true => Err(error),
+            false => without_log(path),
+        })
+}
+
+/// Whether entries wait beside the file to be taken into it.
+pub(super) fn is_awaited(path: &Path) -> bool {
+    std::fs::metadata(side_file(path, "-wal")).is_ok_and(|side| side.len() > 0)
+}
+
 /// Beside a process that writes it, or where side files can be made.
-pub(super) fn with_locks(path: &Path) -> rusqlite::Result<(Connection, i64)> {
+fn with_locks(path: &Path) -> rusqlite::Result<(Connection, i64)> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     looked_at(connection)
 }
 
 /// Where no side file can be made: the index of what was written last is made in memory, so
 /// that is read too, which `immutable` would leave out. Nobody else can be writing there.
-pub(super) fn without_side_files(path: &Path) -> rusqlite::Result<(Connection, i64)> {
+fn without_side_files(path: &Path) -> rusqlite::Result<(Connection, i64)> {
     let connection =
         Connection::open_with_flags_and_vfs(path, OpenFlags::SQLITE_OPEN_READ_ONLY, NO_LOCKS)?;
     connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
     looked_at(connection)
+}
+
+/// Where nothing waits beside the file and nothing can be made there: the file alone, as it is.
+fn without_log(path: &Path) -> rusqlite::Result<(Connection, i64)> {
+    let escaped = path
+        .to_string_lossy()
+        .replace('%', "%25")
+        .replace('?', "%3f")
+        .replace('#', "%23");
+    let address = format!("file:{escaped}?immutable=1");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    looked_at(Connection::open_with_flags(address, flags)?)
 }
 
 fn looked_at(connection: Connection) -> rusqlite::Result<(Connection, i64)> {

@@ -184,3 +184,22 @@ fn where_nothing_can_be_written_the_newest_rows_are_read_all_the_same() {
         "{older}"
     );
 }
+
+#[test]
+fn a_file_that_was_closed_properly_is_read_where_nothing_can_be_written() {
+    let (_home, path) = file();
+    let connection = open(&path, &OLD).unwrap();
+    connection
+        .execute("INSERT INTO things VALUES ('four')", [])
+        .unwrap();
+    drop(connection);
+    assert!(!super::side_file(&path, "-wal").exists());
+    std::os::unix::fs::symlink("nowhere/at-all", super::side_file(&path, "-shm")).unwrap();
+    let opened = super::open_existing(&path, &OLD).unwrap().unwrap();
+    assert!(!opened.may_write);
+    let name: String = opened
+        .connection
+        .query_row("SELECT name FROM things", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(name, "four");
+}

@@ -1,6 +1,7 @@
 use rusqlite::Connection;
 
-use super::{FileExamination, examine, side_file};
+use super::super::side_file;
+use super::{FileExamination, examine};
 
 #[test]
 fn what_waits_beside_a_file_is_read_and_left_there() {

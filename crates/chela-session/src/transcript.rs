@@ -118,9 +118,15 @@ impl Sessions {
         &self,
         session: &Session,
         call_id: impl Into<String>,
+        durability: Durability,
     ) -> Result<EntryId, SessionError> {
         let call_id = call_id.into();
-        self.append(session, Body::ToolStarted { call_id }).await
+        let batch = AppendBatch {
+            bodies: &[Body::ToolStarted { call_id }],
+            usage: None,
+        };
+        let ids = self.append_batch(session, batch, durability).await?;
+        ids.last().copied().ok_or(SessionError::Gone)
     }
 
     pub async fn append(&self, session: &Session, body: Body) -> Result<EntryId, SessionError> {

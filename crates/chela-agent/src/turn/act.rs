@@ -15,6 +15,7 @@ use tokio::time::sleep;
 use tracing::Instrument;
 
 use super::approving::Recorded;
+use super::book::needed_before;
 use super::guard::{Answered, Case, Leave, Permit};
 use super::limits::Repetition;
 use super::{Ended, Step, Turn, TurnError, TurnEvent};
@@ -143,7 +144,7 @@ impl Turn<'_> {
                     }
                     self.talk
                         .sessions
-                        .begin_call(&self.session, &call.id)
+                        .begin_call(&self.session, &call.id, needed_before(case.prospect.effect))
                         .await?;
                     tracing::info!(effect = ?case.prospect.effect, asked = yes.is_some(), "the call runs");
                     let watch = self.watch(call, &case);

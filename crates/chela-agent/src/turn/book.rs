@@ -10,6 +10,7 @@ use chela_ledger::{
     RequestRecord, ReserveAsk, ReserveError, Rewrite,
 };
 use chela_model::{Chain, EncodedRequest, Request, Selection, ToolCall, Usage};
+use chela_store::Durability;
 use chela_tools::{Effect, Output, Success};
 use serde_json::{Value, json};
 use tracing::Instrument as _;
@@ -84,7 +85,14 @@ impl Book {
         page.input = estimate(call.request);
         let ask = self.ask_for(call, page.input);
         let request = self.record_of(call, &page.sent);
-        let opening = ledger.open_request(&ask, &request);
+        // The first request of a turn is safe from a power cut before it is sent, and so is every
+        // one that counts against a limit. Those that follow are taken along by what the calls
+        // between them put on record.
+        let durability = match call.step > 1 && ask.limits.is_empty() {
+            true => Durability::Process,
+            false => Durability::Disk,
+        };
+        let opening = ledger.open_request(&ask, &request, durability);
         let mut page = match claim(page, opening).await {
             Ok(page) => page,
             Err(ReserveError::Limit(limit)) => {
@@ -374,7 +382,11 @@ impl Turn<'_> {
             },
             "guard": decision,
         });
-        match ledger.append(AuditKind::ToolDecision, &body).await {
+        let booked = match needed_before(effect) {
+            Durability::Disk => ledger.append(AuditKind::ToolDecision, &body),
+            Durability::Process => ledger.note(AuditKind::ToolDecision, &body),
+        };
+        match booked.await {
             Ok(_) => Ok(()),
             Err(error) if matches!(effect, Effect::Read | Effect::ReadUntrusted) => {
                 tracing::warn!(%error, "a call that reads is not on record");
@@ -457,6 +469,15 @@ impl Turn<'_> {
             }
             _ => false,
         }
+    }
+}
+
+/// How safe the mark and the record of a call have to be before it is made. Reading here changes
+/// nothing that a power cut could leave unrecorded.
+pub(super) fn needed_before(effect: Effect) -> Durability {
+    match effect {
+        Effect::Read => Durability::Process,
+        _ => Durability::Disk,
     }
 }
 

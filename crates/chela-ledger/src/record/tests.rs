@@ -459,7 +459,11 @@ fn a_model_call_and_a_tool_call_wait_for_the_disk_once_each() {
     let before = waits();
     let opened = desk
         .ledger
-        .open_request(&crate::ReserveAsk::default(), &said.record())
+        .open_request(
+            &crate::ReserveAsk::default(),
+            &said.record(),
+            chela_store::Durability::Disk,
+        )
         .wait()
         .unwrap();
     let (record, _) = opened.record.unwrap();
@@ -504,7 +508,10 @@ fn a_limit_that_is_reached_leaves_no_request_behind() {
         }],
         ..crate::ReserveAsk::default()
     };
-    let refused = desk.ledger.open_request(&ask, &said.record()).wait();
+    let refused = desk
+        .ledger
+        .open_request(&ask, &said.record(), chela_store::Durability::Disk)
+        .wait();
     assert!(matches!(refused, Err(crate::ReserveError::Limit(_))));
     let all = RecordFilter::default();
     assert!(desk.ledger.list(&all).wait().unwrap().is_empty());

@@ -37,17 +37,18 @@ impl Ledger {
         Ok(self.remember(stored))
     }
 
-    /// Takes room for a call and puts its request on record, both with one wait for the disk.
+    /// Takes room for a call and puts its request on record, in one commit.
     /// That the request could not be recorded gives no room back. Queued when this returns,
-    /// whatever becomes of the future.
+    /// whatever becomes of the future; `durability` says what it is safe from once it is answered.
     pub fn open_request(
         self: &Arc<Self>,
         ask: &ReserveAsk,
         request: &RequestRecord<'_>,
+        durability: Durability,
     ) -> impl Future<Output = Result<OpenedRequest, ReserveError>> + Send + use<> {
         let (draft, recent) = self.draft(request);
         let (asked, now) = (ask.clone(), self.host.unix_millis());
-        let taken = self.chained(Durability::Disk, move |tx, chain| {
+        let taken = self.chained(durability, move |tx, chain| {
             let id = match take_room(tx, &asked, now)? {
                 Ok(id) => id,
                 Err(reached) => return Ok(Err(reached)),

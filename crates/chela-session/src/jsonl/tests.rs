@@ -13,7 +13,7 @@ fn an_export_reads_back_as_the_same_tree() {
         &[user("one"), assistant("1"), user("two"), calls(&["a"])],
     ))
     .unwrap();
-    block_on(sessions.begin_call(&session, "a")).unwrap();
+    block_on(sessions.begin_call(&session, "a", chela_store::Durability::Disk)).unwrap();
     let kept = Compaction {
         summary: "cats".into(),
         first_kept: EntryId::parse("00000003").unwrap(),

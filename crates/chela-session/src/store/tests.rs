@@ -374,7 +374,7 @@ fn a_turn_waits_for_the_disk_twice() {
     let ended = Body::TurnEnded { how: "done".into() };
     block_on(sessions.append(&session, ended)).unwrap();
     assert_eq!(synced(), 2);
-    block_on(sessions.begin_call(&session, "a")).unwrap();
+    block_on(sessions.begin_call(&session, "a", chela_store::Durability::Disk)).unwrap();
     assert_eq!(synced(), 3);
     // All of it at once, as safe as the caller wants it.
     let batch = AppendBatch {

@@ -57,7 +57,7 @@ fn what_has_no_outcome_is_found() {
     block_on(sessions.append(&session, user("one"))).unwrap();
     assert_eq!(open(), ["00000001"]);
     block_on(sessions.append(&session, calls(&["a"]))).unwrap();
-    block_on(sessions.begin_call(&session, "a")).unwrap();
+    block_on(sessions.begin_call(&session, "a", chela_store::Durability::Disk)).unwrap();
     block_on(sessions.append(&session, user("also"))).unwrap();
     assert_eq!(open(), ["00000001", "00000004"]);
     block_on(sessions.append(&session, result("a", "x"))).unwrap();
